@@ -1,4 +1,4 @@
-// Cubins are ELF files of 64 bits, little-endian. What is cut or unknown is left out: the caller gets no code.
+// Cubins are ELF files of 64 bits, little-endian. Of what is cut or unknown there is no code.
 #include "analyze/metrics/code.h"
 
 #include <elf.h>
@@ -10,38 +10,24 @@
 
 /* ---- cubins ---- */
 
-static int digit_of(char c)
-{
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+static uint32_t digit_of(char c) { return (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10); }
 
 /* A part belongs behind what is there: rows are in the order of their windows. */
-static void add_part(struct gp_cubins *c, uint64_t crc, uint64_t offset, const char *digits, size_t n)
-{
-    struct gp_cubin *to = NULL;
-    for (size_t i = 0; i < c->cubins.n && !to; i++)
-        if (c->cubins.at[i].crc == crc) to = &c->cubins.at[i];
-    if (!to) {
-        GP_VEC_PUSH(&c->cubins, (struct gp_cubin){.crc = crc});
-        to = &c->cubins.at[c->cubins.n - 1];
-    }
-    if (offset != to->bytes.n) return;
-    for (size_t i = 0; i + 1 < n; i += 2) {
-        const int high = digit_of(digits[i]), low = digit_of(digits[i + 1]);
-        if (high < 0 || low < 0) return;
-        gp_buf_putc(&to->bytes, (char)(high << 4 | low));
-    }
-}
-
 void gp_cubins_of(struct gp_cubins *c, const struct gp_trace *t)
 {
     const struct gp_events *e = &t->events[GP_PC];
     memset(c, 0, sizeof *c);
     for (size_t i = 0; i < e->n; i++) {
-        const gp_sid part = gp_get_series(e, i);
-        if (!gp_get_total(e, i) && gp_get_id(e, i) != GP_NO_ID)
-            add_part(c, gp_get_id(e, i), gp_get_addr(e, i), gp_trace_str(t, part),
-                     gp_string_len(&t->strings, part));
+        const char *digits = gp_trace_str(t, gp_get_series(e, i));
+        const uint64_t crc = gp_get_id(e, i);
+        size_t k = 0;
+        if (gp_get_total(e, i) || crc == GP_NO_ID) continue;
+        while (k < c->cubins.n && c->cubins.at[k].crc != crc) k++;
+        if (k == c->cubins.n) GP_VEC_PUSH(&c->cubins, (struct gp_cubin){.crc = crc});
+        struct gp_buf *to = &c->cubins.at[k].bytes;
+        if (gp_get_addr(e, i) != to->n) continue;
+        for (; digits[0] && digits[1]; digits += 2)
+            gp_buf_putc(to, (char)(digit_of(digits[0]) << 4 | (digit_of(digits[1]) & 15)));
     }
 }
 
@@ -51,7 +37,6 @@ void gp_cubins_release(struct gp_cubins *c)
     GP_EACH(struct gp_code, one, c->functions) free(one->ops);
     GP_VEC_FREE(&c->cubins);
     GP_VEC_FREE(&c->functions);
-    gp_map_release(&c->function_of);
 }
 
 /* ---- sections ---- */
@@ -85,26 +70,21 @@ static struct part section_of(const struct gp_buf *b, const char *a, const char 
     return (struct part){0};
 }
 
-/* The section of symbol NUMBER; 0: not known. */
-static uint32_t section_of_symbol(const struct part *symbols, uint64_t number)
-{
-    Elf64_Sym s;
-    if (number >= symbols->n / sizeof s) return 0;
-    memcpy(&s, symbols->at + number * sizeof s, sizeof s);
-    return s.st_shndx;
-}
-
-/* Attributes are a byte of form, one of kind, and two of value, or of the length of what follows. */
+/* Attributes are a byte of form, one of kind, and two of value, or of the length of what follows. That of a
+ * frame has the number of the function's symbol. */
 static uint32_t frame_of(const struct part *info, const struct part *symbols, uint32_t text)
 {
     enum { HAS_VALUE = 4, FRAME_SIZE = 0x11, HEAD = 4, SYMBOL_AND_SIZE = 8 };
+    Elf64_Sym s;
     for (size_t at = 0, n; at + HEAD <= info->n; at += HEAD + n) {
         const uint8_t *p = info->at + at;
         n = p[0] == HAS_VALUE ? gp_wire_fixed(p + 2, 2) : 0;
         if (n > info->n - at - HEAD) break;
-        if (p[1] == FRAME_SIZE && n == SYMBOL_AND_SIZE &&
-            section_of_symbol(symbols, gp_wire_fixed(p + HEAD, 4)) == text)
-            return (uint32_t)gp_wire_fixed(p + HEAD + 4, 4);
+        if (p[1] != FRAME_SIZE || n != SYMBOL_AND_SIZE) continue;
+        const uint64_t symbol = gp_wire_fixed(p + HEAD, 4);
+        if (symbol >= symbols->n / sizeof s) continue;
+        memcpy(&s, symbols->at + symbol * sizeof s, sizeof s);
+        if (s.st_shndx == text) return (uint32_t)gp_wire_fixed(p + HEAD + 4, 4);
     }
     return 0;
 }
@@ -127,7 +107,7 @@ static const uint8_t kinds[0x200] = {
     [0x186] = GP_OP_STORE,  [0x18a] = GP_OP_ATOMIC, [0x18b] = GP_OP_ATOMIC, [0x18e] = GP_OP_ATOMIC,
     [0x1a3] = GP_OP_ATOMIC, [0x1a6] = GP_OP_ATOMIC, [0x1a8] = GP_OP_ATOMIC, [0x1a9] = GP_OP_ATOMIC,
     [0x183] = GP_OP_LOCAL,  [0x187] = GP_OP_LOCAL,  [0x184] = GP_OP_SHARED, [0x188] = GP_OP_SHARED,
-    [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED, [BAR] = GP_OP_BARRIER,
+    [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED,
 };
 
 /* Of a branch: where it goes if that is not behind it, or what follows it. */
@@ -158,48 +138,45 @@ static void read_operations(struct gp_code *code)
 
 struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function)
 {
-    const struct gp_cubin *cubin = NULL;
-    for (size_t i = 0; i < c->cubins.n; i++)
-        if (c->cubins.at[i].crc == crc) cubin = &c->cubins.at[i];
-    if (!cubin) return NULL;
-    const uint64_t key[] = {crc, gp_hash_bytes(function, strlen(function))};
-    uint32_t *at = gp_map_put(&c->function_of, gp_hash_bytes(key, sizeof key), UINT32_MAX);
-    if (*at == UINT32_MAX) {
+    const uint64_t key = gp_hash_bytes(function, strlen(function)) ^ crc;
+    GP_EACH(struct gp_code, one, c->functions)
+        if (one->key == key) return one->n ? one : NULL;
+    GP_EACH(struct gp_cubin, cubin, c->cubins) {
+        if (cubin->crc != crc) continue;
         const struct part text = section_of(&cubin->bytes, ".text.", function),
                           symbols = section_of(&cubin->bytes, ".symtab", ""),
                           info = section_of(&cubin->bytes, ".nv.info", "");
-        struct gp_code one = {.bytes = text.at, .n = text.n / GP_OP_BYTES};
+        struct gp_code one = {.key = key, .bytes = text.at, .n = text.n / GP_OP_BYTES};
         one.ops = gp_zalloc((one.n + 1) * sizeof *one.ops);
         one.frame_bytes = frame_of(&info, &symbols, text.number);
         read_operations(&one);
-        *at = (uint32_t)c->functions.n;
         GP_VEC_PUSH(&c->functions, one);
+        return one.n ? &c->functions.at[c->functions.n - 1] : NULL;
     }
-    return c->functions.at[*at].n ? &c->functions.at[*at] : NULL;
+    return NULL;
 }
 
 size_t gp_code_address(const struct gp_code *code, size_t i)
 {
     enum { TO = 16, FROM = 24, REGISTER = 0xff };
     const uint64_t from = word(code, i, 0) >> FROM & REGISTER;
-    const uint32_t kind = code->ops[i].kind;
-    if (kind == GP_OP_OTHER || kind == GP_OP_BARRIER || from == REGISTER) return i;
+    if (code->ops[i].kind == GP_OP_OTHER || from == REGISTER) return i;
     for (size_t k = i; k-- > 0;)
         if ((word(code, k, 0) >> TO & REGISTER) == from) return k;
     return i;
 }
 
 /* What others may wait for: the six scoreboards that an instruction releases, and what it does. */
-enum { SCOREBOARDS = 0x3f, IS_BARRIER = 0x100, WRITES = 0x200 };
+enum { WAITED_AT = 116 - 64, SCOREBOARDS = 0x3f, IS_BARRIER = 0x100, WRITES = 0x200 };
 
 static bool ends(const struct gp_code *code, size_t i, uint32_t what)
 {
     enum { WRITTEN_AT = 110 - 64, READ_AT = 113 - 64 };
     const uint64_t control = word(code, i, 1);
     const uint32_t op = code->ops[i].kind;
-    return what &
-           (1U << (control >> WRITTEN_AT & 7) | 1U << (control >> READ_AT & 7) |
-            (op == GP_OP_BARRIER ? IS_BARRIER : 0) | (op == GP_OP_STORE || op == GP_OP_ATOMIC ? WRITES : 0));
+    return what & (1U << (control >> WRITTEN_AT & 7) | 1U << (control >> READ_AT & 7) |
+                   (operation(code, i) == BAR ? IS_BARRIER : 0) |
+                   (op == GP_OP_STORE || op == GP_OP_ATOMIC ? WRITES : 0));
 }
 
 /* The closest before I, round its innermost loop, that ends WHAT; I: none. */
@@ -217,7 +194,6 @@ static size_t before(const struct gp_code *code, size_t i, uint32_t what)
 
 size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason)
 {
-    enum { WAITED_AT = 116 - 64 };
     if (reason == GP_STALL_BARRIER) return ends(code, i, IS_BARRIER) ? i : before(code, i, IS_BARRIER);
     if (reason == GP_STALL_DRAIN) return before(code, i, WRITES);
     const bool waits = reason == GP_STALL_LONG_SCOREBOARD || reason == GP_STALL_SHORT_SCOREBOARD;

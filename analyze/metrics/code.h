@@ -13,7 +13,6 @@
 
 #include "analyze/cost/counters.h"
 #include "formats/base/buf.h"
-#include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
 
@@ -27,7 +26,6 @@ enum gp_op {
     GP_OP_ATOMIC, /* in it */
     GP_OP_LOCAL,  /* memory of the thread */
     GP_OP_SHARED,
-    GP_OP_BARRIER,
     GP_OP_COUNT
 };
 
@@ -40,6 +38,7 @@ struct gp_code_op {
 };
 
 struct gp_code {
+    uint64_t key; /* of checksum and name */
     const uint8_t *bytes;
     struct gp_code_op *ops;
     size_t n;             /* instructions */
@@ -54,7 +53,6 @@ struct gp_cubin {
 struct gp_cubins {
     GP_VEC(struct gp_cubin) cubins;
     GP_VEC(struct gp_code) functions;
-    struct gp_map function_of; /* by hash of checksum and name */
 };
 
 /* Those of the finished trace T. */

@@ -14,20 +14,17 @@
 #include "formats/base/str.h"
 
 /* README.md, "Stalls", has the sources of these. */
-static const double REACHED = 0.8; /* of a peak, by good kernels */
-static const double MEMORY_MOST = 0.93,
-                    MEMORY_LEAST = 0.5; /* of that of memory, by the best and by short ones */
+static const double REACHED = 0.8;                          /* of a peak, by good kernels */
+static const double MEMORY_MOST = 0.93, MEMORY_LEAST = 0.5; /* of memory's, by the best and by short ones */
 static const double ISSUE_CYCLES = 1.4, ISSUE_ERROR = 0.1; /* in which a sample sees one as issued; of that */
 static const double MEMORY_START_NS = 20000;               /* until memory is busy, and after it */
 static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
 static const double TIME_ERROR = 0.05;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
-static const double QUEUED = 2;        /* times that: what waits longer waits for others */
-static const double FEW_WARPS = 0.25;  /* of those that fit, that hide little */
-static const double IDLE_LEAST = 0.3;  /* of the multiprocessors' time, before blocks are called too few */
-static const double IDLE_ERROR = 0.1;  /* of that: kernels begin and end, and clocks go down */
-static const double ERROR_MOST = 0.03; /* 3 points */
-static const double NORMAL_95 = 1.96;
+static const double QUEUED = 2;                          /* times that: what waits longer waits for others */
+static const double FEW_WARPS = 0.25;                    /* of those that fit, that hide little */
+static const double IDLE_LEAST = 0.3, IDLE_ERROR = 0.1;  /* of multiprocessors: blocks are too few */
+static const double ERROR_MOST = 0.03, NORMAL_95 = 1.96; /* 3 points */
 enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX, LANES = 32, WARPS_MOST = 64 };
 
 #define X(id, name, ...) #name,
@@ -337,15 +334,11 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
 
 /* Of all of a kernel's samples, as shares of them. */
 struct sums {
-    double behind;       /* in the queue of the cause */
-    double local_issued; /* instructions for local memory, and stalls for it */
-    double local_stalled;
-    double atomics; /* on the line, instructions and stalls */
-    double atomics_issued;
-    double unselected;
-    double diverging, here; /* instructions: in loops that lanes leave one by one; on the line */
-    double bytes, once;     /* per sample; of the line that loads most, and of that which stores most */
-    double bytes_error;     /* 95%, as a part of them; NAN: the code is not known */
+    double behind, unselected;          /* behind: in the queue of the cause */
+    double local_issued, local_stalled; /* instructions for local memory, and stalls for it */
+    double atomics, here, diverging; /* instructions: two of the line; in loops that lanes leave one by one */
+    double bytes, once; /* per sample; of the line that loads most, and of that which stores most */
+    double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
 };
 
 /* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
@@ -372,10 +365,9 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (waits_behind(&x[i], cause)) s.behind += part;
         if (x[i].reason == GP_STALL_NOT_SELECTED) s.unselected += part;
         if (cause_of(&x[i]) == GP_CAUSE_SPILLS) s.local_stalled += part;
-        if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
         if (x[i].reason != GP_STALL_COUNT || x[i].op == GP_OP_COUNT) continue;
         if (x[i].op == GP_OP_LOCAL) s.local_issued += part;
-        if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics_issued += part;
+        if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
         if (x[i].diverges) s.diverging += part;
         if (x[i].line == line) s.here += part;
         if (x[i].bytes) accesses += (double)x[i].total;
@@ -432,22 +424,22 @@ static double round_of(double warps, double issued, double away)
 {
     double queue = 0, time = 0;
     for (int n = 1; n - 0.5 <= larger(warps, 1) && n <= WARPS_MOST; n++) {
-        const double at_slot = issued * (1 + queue);
-        time = away + at_slot;
-        queue = n * at_slot / time;
+        time = away + issued * (1 + queue);
+        queue = n * (time - away) / time;
     }
     return time;
 }
 
+static double per_ns(const struct gp_stalled *k) { return (double)k->count / fmax((double)k->time_ns, 1); }
+
 /* The time becomes LEFT_LEAST to LEFT_MOST of what it was. */
 static void bound(struct gp_stalled *k, enum gp_stall_cause cause, double left_least, double left_most)
 {
-    const double launch = k->time_ns ? (double)k->count / (double)k->time_ns : 0;
-    const double low = 1 - left_most / (1 - TIME_ERROR) - k->error - launch * LAUNCH_MOST_NS,
+    const double low = 1 - left_most / (1 - TIME_ERROR) - k->error - per_ns(k) * LAUNCH_MOST_NS,
                  high = 1 - left_least * (1 - TIME_ERROR) + k->error;
     k->cause = cause;
     k->saved_low = larger(low, 0);
-    k->saved_high = larger((high < 1 ? high : 1) - launch * LAUNCH_LEAST_NS, k->saved_low);
+    k->saved_high = larger((high < 1 ? high : 1) - per_ns(k) * LAUNCH_LEAST_NS, k->saved_low);
 }
 
 /* The last wave of blocks is as long as the others at most, and at least as long as its part of them. Beside
@@ -465,14 +457,6 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
         if (idle < high && idle > low) high = idle;
     } else if (!(idle >= IDLE_LEAST) || k->occupancy < FEW_WARPS || least_issue(k) >= REACHED) return;
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
-}
-
-/* The most of the time that memory takes for PART of it at its peak. */
-static double memory_most(const struct gp_stalled *k, double part)
-{
-    const double launch = k->time_ns ? (double)k->count / (double)k->time_ns : 0;
-    const double slow = part / MEMORY_LEAST, late = part / REACHED + launch * MEMORY_START_NS;
-    return slow < late ? slow : late;
 }
 
 /* What bounds the time that is left, once the stalls S of the line are mended for CAUSE. */
@@ -503,23 +487,23 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     left = larger(left, issue / REACHED);
     /* In shared memory, the lanes of a warp take turns. */
     if (cause == GP_CAUSE_ATOMICS && issued > 0)
-        left += least_issue(k) * sums->atomics_issued / issued * SCHEDULERS * LANES;
+        left += least_issue(k) * sums->atomics / issued * SCHEDULERS * LANES;
     if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) {
         /* Only other instructions stay, of which fewer warps may fit. */
-        const double needed = k->registers + k->local_bytes / (double)sizeof(uint32_t),
-                     rest =
-                         issued + larger(others + s->stalled - sums->local_stalled, 0) - sums->local_issued;
-        const double kept = k->issued ? 1 - sums->local_issued / issued : 0;
+        const double rest = issued - sums->local_issued + others + s->stalled - sums->local_stalled,
+                     kept = issued > 0 ? 1 - sums->local_issued / issued : 0,
+                     words = k->local_bytes / (double)sizeof(uint32_t);
         least = least_slots * kept;
-        left = larger(issue * kept / REACHED, rest * (k->registers ? needed / k->registers : 1));
+        left = larger(issue * kept / REACHED, rest * (k->registers ? 1 + words / k->registers : 1));
     }
     if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
         /* More warps wait for as long, side by side, or more loads of each: then the others stay. */
         cause = GP_CAUSE_OCCUPANCY;
         left = larger(larger(issue / REACHED, issued + others), 2 * k->occupancy);
     }
-    bound(k, cause, larger(once, least),
-          isnan(accessed) || again ? 1 : larger(memory_most(k, accessed * (1 + sums->bytes_error)), left));
+    const double part = accessed * (1 + sums->bytes_error);
+    const double memory_most = fmin(part / MEMORY_LEAST, part / REACHED + per_ns(k) * MEMORY_START_NS);
+    bound(k, cause, larger(once, least), isnan(accessed) || again ? 1 : larger(memory_most, left));
 }
 
 static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
@@ -541,12 +525,12 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
         add_stall(&s[GP_CAUSE_ATOMICS], k, x, line->n, GP_CAUSE_MEMORY);
         cause = GP_CAUSE_ATOMICS;
     }
-    if (sums.local_stalled > s[cause].stalled ||
-        (cause == GP_CAUSE_MEMORY && isnan(sums.bytes_error) && k->local_bytes)) {
-        if (sums.local_stalled > 0) s[GP_CAUSE_SPILLS].stalled = sums.local_stalled; /* of all lines */
-        else s[GP_CAUSE_SPILLS] = loads;
+    if (sums.local_stalled > s[cause].stalled) {
         cause = GP_CAUSE_SPILLS;
+        s[cause].stalled = sums.local_stalled; /* of all lines */
     }
+    if (cause == GP_CAUSE_MEMORY && isnan(sums.bytes_error) && k->local_bytes)
+        s[cause = GP_CAUSE_SPILLS] = loads;
     k->stalled = s[cause].stalled;
     k->error = error_of(k->stalled, k->samples);
     bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, queued);

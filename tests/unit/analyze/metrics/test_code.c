@@ -111,9 +111,9 @@ TEST(what_instructions_do)
     static const struct {
         uint64_t operation;
         enum gp_op op;
-    } known[] = {{LDG, GP_OP_LOAD},    {STG, GP_OP_STORE},    {LDL, GP_OP_LOCAL},   {0x387, GP_OP_LOCAL},
-                 {LDS, GP_OP_SHARED},  {0x388, GP_OP_SHARED}, {RED, GP_OP_ATOMIC},  {0xf8c, GP_OP_SHARED},
-                 {BAR, GP_OP_BARRIER}, {FADD, GP_OP_OTHER},   {0x9a8, GP_OP_ATOMIC}};
+    } known[] = {{LDG, GP_OP_LOAD},   {STG, GP_OP_STORE},    {LDL, GP_OP_LOCAL},   {0x387, GP_OP_LOCAL},
+                 {LDS, GP_OP_SHARED}, {0x388, GP_OP_SHARED}, {RED, GP_OP_ATOMIC},  {0xf8c, GP_OP_SHARED},
+                 {BAR, GP_OP_OTHER},  {FADD, GP_OP_OTHER},   {0x9a8, GP_OP_ATOMIC}};
     struct made m;
     begin(&m);
     for (size_t i = 0; i < GP_COUNT(known); i++) op(&m, known[i].operation);
