@@ -37,6 +37,7 @@ void gp_cubins_release(struct gp_cubins *c)
     GP_EACH(struct gp_code, one, c->functions) free(one->ops);
     GP_VEC_FREE(&c->cubins);
     GP_VEC_FREE(&c->functions);
+    gp_map_release(&c->known);
 }
 
 /* ---- sections ---- */
@@ -119,51 +120,50 @@ static size_t target_of(const struct gp_code *code, size_t i)
     return to >= 0 && to <= (int64_t)i ? (size_t)to : i + 1;
 }
 
-/* Of each instruction what it does, and its loop: branches back, the closest behind an instruction first. */
+/* Of each instruction what it does, who wrote the register of its address, and its loop: of branches back the
+ * closest behind it. In time linear in instructions, whatever they are. */
 static void read_operations(struct gp_code *code)
 {
     static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
-    enum { LANES = 32, SIZE_AT = 73 - 64 };
+    enum { LANES = 32, SIZE_AT = 73 - 64, TO = 16, FROM = 24, NONE = 0xff };
+    uint32_t *open = gp_alloc((code->n + 1) * sizeof *open), n = 0; /* those that no loop is known of */
+    size_t writer[NONE + 1] = {0};                                  /* by register, and 1; 0: none */
     for (size_t i = 0; i < code->n; i++) {
         struct gp_code_op *op = &code->ops[i];
+        const uint64_t low = word(code, i, 0), from = low >> FROM & NONE;
         op->kind = kinds[operation(code, i)];
+        op->address = (uint32_t)(op->kind && from != NONE && writer[from] ? writer[from] - 1 : i);
+        writer[low >> TO & NONE] = i + 1;
+        open[n++] = (uint32_t)i;
         if (op->kind == GP_OP_LOAD || op->kind == GP_OP_STORE)
             op->bytes = LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
-        if (operation(code, i) != BRA) continue;
+        if (!i || operation(code, i) != BRA) continue;
         const bool meets = i + 1 < code->n && operation(code, i + 1) == BSYNC;
-        for (size_t k = target_of(code, i); k <= i; k++)
-            if (!code->ops[k].loop) code->ops[k].loop = (uint32_t)i, code->ops[k].diverges = meets;
+        for (const size_t to = target_of(code, i); n && open[n - 1] >= to; n--)
+            code->ops[open[n - 1]].loop = (uint32_t)i, code->ops[open[n - 1]].diverges = meets;
     }
+    free(open);
 }
 
 struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function)
 {
     const uint64_t key = gp_hash_bytes(function, strlen(function)) ^ crc;
-    GP_EACH(struct gp_code, one, c->functions)
-        if (one->key == key) return one->n ? one : NULL;
+    const uint32_t *known = gp_map_get(&c->known, key);
+    if (known) return c->functions.at[*known].n ? &c->functions.at[*known] : NULL;
     GP_EACH(struct gp_cubin, cubin, c->cubins) {
         if (cubin->crc != crc) continue;
         const struct part text = section_of(&cubin->bytes, ".text.", function),
                           symbols = section_of(&cubin->bytes, ".symtab", ""),
                           info = section_of(&cubin->bytes, ".nv.info", "");
-        struct gp_code one = {.key = key, .bytes = text.at, .n = text.n / GP_OP_BYTES};
+        struct gp_code one = {.bytes = text.at, .n = text.n / GP_OP_BYTES};
         one.ops = gp_zalloc((one.n + 1) * sizeof *one.ops);
         one.frame_bytes = frame_of(&info, &symbols, text.number);
         read_operations(&one);
+        gp_map_put(&c->known, key, (uint32_t)c->functions.n);
         GP_VEC_PUSH(&c->functions, one);
         return one.n ? &c->functions.at[c->functions.n - 1] : NULL;
     }
     return NULL;
-}
-
-size_t gp_code_address(const struct gp_code *code, size_t i)
-{
-    enum { TO = 16, FROM = 24, REGISTER = 0xff };
-    const uint64_t from = word(code, i, 0) >> FROM & REGISTER;
-    if (code->ops[i].kind == GP_OP_OTHER || from == REGISTER) return i;
-    for (size_t k = i; k-- > 0;)
-        if ((word(code, k, 0) >> TO & REGISTER) == from) return k;
-    return i;
 }
 
 /* What others may wait for: the six scoreboards that an instruction releases, and what it does. */

@@ -13,6 +13,7 @@
 
 #include "analyze/cost/counters.h"
 #include "formats/base/buf.h"
+#include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"
 
@@ -30,15 +31,15 @@ enum gp_op {
 };
 
 struct gp_code_op {
-    uint32_t kind;  /* enum gp_op */
-    uint32_t bytes; /* of global memory, that a warp accesses */
-    uint32_t loop;  /* the branch that closes the innermost loop around it; 0: none */
-    uint32_t stack; /* for the caller: its place */
-    bool diverges;  /* lanes of a warp may leave that in different turns */
+    uint32_t kind;    /* enum gp_op */
+    uint32_t bytes;   /* of global memory, that a warp accesses */
+    uint32_t address; /* the instruction that made the address that it accesses; itself: none */
+    uint32_t loop;    /* the branch that closes the innermost loop around it; 0: none */
+    uint32_t stack;   /* for the caller: its place */
+    bool diverges;    /* lanes of a warp may leave that in different turns */
 };
 
 struct gp_code {
-    uint64_t key; /* of checksum and name */
     const uint8_t *bytes;
     struct gp_code_op *ops;
     size_t n;             /* instructions */
@@ -53,6 +54,7 @@ struct gp_cubin {
 struct gp_cubins {
     GP_VEC(struct gp_cubin) cubins;
     GP_VEC(struct gp_code) functions;
+    struct gp_map known; /* the hash of a checksum and a name -> index of the function */
 };
 
 /* Those of the finished trace T. */
@@ -61,8 +63,6 @@ void gp_cubins_release(struct gp_cubins *c);
 /* FUNCTION of the cubin with checksum CRC, until the next call; NULL: not known. */
 struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function);
 
-/* The instruction that made the address that I accesses; I: none, or it accesses none. */
-size_t gp_code_address(const struct gp_code *code, size_t i);
 /* The instruction that a warp at instruction I waits for in REASON; I where that is the one. */
 size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason);
 

@@ -131,7 +131,7 @@ static void place_code(struct find *f)
         uint32_t first = 0, before = 0;
         for (size_t i = 0; i < code->n; i++) {
             uint32_t *stack = &code->ops[i].stack;
-            const size_t address = gp_code_address(code, i);
+            const size_t address = code->ops[i].address;
             if (!first) first = *stack;
             if (*stack && stacks[*stack].file == stacks[first].file) before = *stack;
             else *stack = address < i ? code->ops[address].stack : before;

@@ -106,6 +106,24 @@ TEST(stalls_are_of_the_instruction_that_is_waited_for)
     end(&m);
 }
 
+TEST(an_instruction_is_in_the_innermost_loop_around_it)
+{
+    static const uint32_t loops[] = {5, 3, 3, 3, 5, 5, 0};
+    struct made m;
+    begin(&m);
+    op(&m, FADD);
+    op(&m, FADD); /* 1 */
+    cubin_op(&m.c, LDG, 2, NONE, 0, 0);
+    cubin_op(&m.c, BRA, NONE, NONE, 0, -3 * 16); /* 3: to 1 */
+    op(&m, FADD);
+    cubin_op(&m.c, BRA, NONE, NONE, 0, -6 * 16); /* 5: to 0 */
+    op(&m, EXIT);
+    cubin_put(&m.c, &m.pc, CRC);
+    const struct gp_code *code = finish(&m);
+    for (size_t i = 0; i < GP_COUNT(loops); i++) assert_int_equal(code->ops[i].loop, loops[i]);
+    end(&m);
+}
+
 TEST(what_instructions_do)
 {
     static const struct {
