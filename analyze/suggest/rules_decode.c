@@ -143,8 +143,7 @@ const struct gp_rule gp_rule_no_cache = {
     .threshold = "four times or more in a row in a step, rows are looked up, each time as many more, a "
                  "divisor of all, a token is picked after a product, and joined to others; 5% of the time",
     .guard = "lookups of one size (a cache), or of sizes that grow by another number; turns without a token "
-             "that is "
-             "joined; the backward pass",
+             "that is joined; the backward pass",
     .action =
         "keep keys and values of earlier tokens, so that each pass reads the new token only (use_cache=True, "
         "past_key_values)",

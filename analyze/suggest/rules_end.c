@@ -90,14 +90,12 @@ const struct gp_rule gp_rule_step_end = {
     .summary = "the GPU waits for what the host does at the end of a step",
     .needs = "ranges of steps, kernels and copies with their launch calls",
     .threshold = "a long gap in every second step, four fifths of it before the end of the step's range; 5% "
-                 "of the time, "
-                 "and the GPU is idle for it 5% of the time",
+                 "of the time, and the GPU is idle for it 5% of the time",
     .guard = "gaps that reach into the next step or lie between steps (see input_stall); what ranges, frames "
-             "or samples "
-             "name as something else",
+             "or samples name as something else",
     .action = "leave out what the host does there, or do it every few steps: gc.collect() and "
-              "torch.cuda.empty_cache() "
-              "are not needed, since Python and PyTorch use freed memory again; metrics and checkpoints can "
+              "torch.cuda.empty_cache() are not needed, since Python and PyTorch use freed memory again; "
+              "metrics and checkpoints can "
               "wait or "
               "run in another thread; and what prepares the next batch can run during the step",
     .change = "leave out what the host does at the end of each step, or do it every few steps",
