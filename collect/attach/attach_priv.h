@@ -27,6 +27,8 @@ bool gp_process_code(struct gp_process_code *c, pid_t pid, size_t room);
 uint64_t gp_process_function(pid_t pid, const char *function);
 /* How many bytes could be read. */
 size_t gp_process_read(pid_t pid, uint64_t at, void *to, size_t n);
+/* False: not all of it could be written. */
+bool gp_process_write(pid_t pid, uint64_t at, const void *from, size_t n);
 
 /* PATH: of the file that it is to run, "" none; AT: where it is asked. */
 struct gp_asked_python {
@@ -41,7 +43,6 @@ struct gp_waiting {
     uint64_t args[6], sp, pc;
 };
 
-bool gp_process_write(pid_t pid, uint64_t at, const void *from, size_t n);
 /* Does its Python run files when it is asked to? */
 bool gp_may_ask_python(pid_t pid);
 /* Ask its Python to load LIBRARY; false: it has none that can be asked. gp_unask_python() follows anyway. */

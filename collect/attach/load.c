@@ -8,8 +8,8 @@
  * same for every thread and every one of us. */
 #include <stdio.h>
 #include "collect/attach/attach_priv.h"
-
 #include "formats/base/clock.h"
+#include "formats/base/declare.h"
 
 enum {
     ASKED_MS = 1000,   /* Python may be in a call that takes long */
@@ -185,10 +185,8 @@ static bool try_apart(pid_t pid, const char *library)
     return child > 0 && WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-void gp_load_library(struct gp_reach *r, const char *library)
+static void load_by_detour(struct gp_reach *r, const char *library)
 {
-    load_by_python(r, library);
-    if (r->way != GP_REACH_PTRACE) return;
     enum { TRIES = 100 };
     bool started = false;
     for (int i = 0; i < TRIES && !started; i++) {
@@ -205,12 +203,16 @@ void gp_load_library(struct gp_reach *r, const char *library)
 
 #else
 
-void gp_load_library(struct gp_reach *r, const char *library)
+static void load_by_detour(struct gp_reach *r, GP_UNUSED const char *library)
 {
-    load_by_python(r, library);
-    if (r->way != GP_REACH_PTRACE) return;
     r->way = GP_REACH_NOT;
     snprintf(r->why, sizeof r->why, "the library cannot be loaded into it on this kind of processor");
 }
 
 #endif
+
+void gp_load_library(struct gp_reach *r, const char *library)
+{
+    load_by_python(r, library);
+    if (r->way == GP_REACH_PTRACE) load_by_detour(r, library);
+}
