@@ -10,7 +10,7 @@ See running.py.
 from running import CUDA, main, program
 
 
-@program("transformers", "text generation: repeated tokens are made less likely score by score, in a double loop", "`gather` and `scatter` of their scores")
+@program("transformers", "text generation: repeated tokens are made less likely score by score, in a double loop", "`gather` and `scatter` of their scores", "scalar_read", "repeated_work", "batching")
 def penalties(fixed):
     import torch
     from transformers import GPT2Config, GPT2LMHeadModel
@@ -47,7 +47,7 @@ def penalties(fixed):
     return generate
 
 
-@program("torch", "PPO: the policy is asked for the action of each of 32 environments by itself", "it is asked once for all of them")
+@program("torch", "PPO: the policy is asked for the action of each of 32 environments by itself", "it is asked once for all of them", "repeated_work", "batching")
 def rollout(fixed):
     import math
 
@@ -221,7 +221,7 @@ def voices(fixed):
     return embed
 
 
-@program("torch", "a network for a table: histograms of all weights and gradients are written in each step", "they are written every 100 steps")
+@program("torch", "a network for a table: histograms of all weights and gradients are written in each step", "they are written every 100 steps", "logging")
 def histograms(fixed):
     import atexit
     import itertools
@@ -256,7 +256,7 @@ def histograms(fixed):
     return train
 
 
-@program("jax", "light curves: a linear recurrence over 2048 points of time is a `jax.lax.scan`", "`jax.lax.associative_scan`")
+@program("jax", "light curves: a linear recurrence over 2048 points of time is a `jax.lax.scan`", "`jax.lax.associative_scan`", "repeated_work")
 def recurrence(fixed):
     import jax
     import jax.numpy as jnp
@@ -292,7 +292,7 @@ def recurrence(fixed):
     return fit
 
 
-@program("triton", "attention: tiles of float16 are made float32 before they are multiplied", "products of float16 tiles, which are summed in float32 anyway")
+@program("triton", "attention: tiles of float16 are made float32 before they are multiplied", "products of float16 tiles, which are summed in float32 anyway", "tensor_cores")
 def widened(fixed):
     import torch
     from attention_forward import attention
@@ -309,7 +309,7 @@ def widened(fixed):
     return step
 
 
-@program("torchvision", "JPEG images are decoded and cut in the process that trains", "eight worker processes of the DataLoader")
+@program("torchvision", "JPEG images are decoded and cut in the process that trains", "eight worker processes of the DataLoader", "input_stall")
 def workers(fixed):
     import io
 
@@ -359,7 +359,7 @@ def workers(fixed):
     return train
 
 
-@program("cupy", "a telescope's frames: each of five functions takes NumPy arrays and gives one", "the arrays stay on the GPU from the first to the last")
+@program("cupy", "a telescope's frames: each of five functions takes NumPy arrays and gives one", "the arrays stay on the GPU from the first to the last", "round_trip", "pageable_copy")
 def frames(fixed):
     import cupy as cp
     import numpy as np
@@ -399,7 +399,7 @@ def frames(fixed):
     return step
 
 
-@program("torch", "diffusion training: the noise is drawn on the host, and copied", "it is drawn on the GPU")
+@program("torch", "diffusion training: the noise is drawn on the host, and copied", "it is drawn on the GPU", "routing")
 def noise(fixed):
     import torch
     from torch import nn
@@ -469,7 +469,7 @@ def ranking(fixed):
     return recommend
 
 
-@program("transformers", "a language model is trained with the `eager` attention, which writes all scores to memory", "the `sdpa` attention")
+@program("transformers", "a language model is trained with the `eager` attention, which writes all scores to memory", "the `sdpa` attention", "attention")
 def pretraining(fixed):
     import torch
     from transformers import AutoModelForCausalLM, LlamaConfig
