@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include "formats/base/clock.h"
-#include "formats/base/err.h"
 #include "formats/base/mem.h"
 #include "formats/base/vec.h"
 

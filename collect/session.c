@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 #include "collect/code_names.h"
-#include "collect/cuts.h"
 #include "collect/records/call_stacks.h"
 #include "collect/records/notes.h"
 #include "collect/records/pace.h"

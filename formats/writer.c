@@ -5,7 +5,6 @@
 #include "formats/chrome/chrome.h"
 #include "formats/gpt/gpt_write.h"
 #include "formats/perfetto/perfetto_write.h"
-#include "formats/base/output.h"
 #include "formats/base/str.h"
 
 static int to_output(void *ctx, const void *data, size_t n)

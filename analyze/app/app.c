@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "analyze/app/operands.h"
-#include "analyze/view/quality.h"
-#include "formats/base/answer.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"

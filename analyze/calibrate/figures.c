@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/calibrate/calibration.h"
-#include "formats/base/declare.h"
 #include "formats/base/err.h"
 #include "formats/base/num.h"
 #include "formats/base/order.h"

@@ -2,7 +2,6 @@
 
 #include "formats/base/str.h"
 
-#include <stddef.h>
 #include <string.h>
 #include "analyze/compile/break_ids_table.h"
 

@@ -1,4 +1,3 @@
-#include "analyze/compile/compile.h"
 
 #include <stdlib.h>
 #include <string.h>

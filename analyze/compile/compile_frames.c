@@ -1,7 +1,6 @@
 /* The mode of compilation, compiles of frames, and the contents of caches. */
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
-#include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/compile/compile_priv.h"
-#include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/base/str.h"

@@ -1,4 +1,3 @@
-#include "analyze/compile/compile.h"
 
 #include <inttypes.h>
 #include <string.h>

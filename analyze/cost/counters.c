@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "formats/base/count.h"
-#include "formats/base/declare.h"
 #include "formats/base/str.h"
 
 #define NOWHERE UINT32_MAX

@@ -1,4 +1,3 @@
-#include "analyze/cost/work.h"
 
 #include <stdio.h>
 #include <stdlib.h>

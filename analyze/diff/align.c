@@ -1,4 +1,3 @@
-#include "analyze/diff/align.h"
 
 #include <stdlib.h>
 #include "analyze/diff/align_priv.h"

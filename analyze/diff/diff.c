@@ -1,4 +1,3 @@
-#include "analyze/diff/diff.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include "analyze/math/stat.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
-#include "formats/base/declare.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 

@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/math/sums.h"
 #include "formats/base/order.h"
 

@@ -2,7 +2,6 @@
  * with different counts, those of one code, then those of one family (kernel_key.h). Lines of one function
  * are of one code. */
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/diff/diff_priv.h"

@@ -1,4 +1,3 @@
-#include "analyze/diff/profile.h"
 
 #include <stdlib.h>
 #include "analyze/names/name_predicates.h"

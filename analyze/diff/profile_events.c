@@ -11,7 +11,6 @@
 #include "analyze/diff/profile_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/hash.h"
-#include "formats/base/map.h"
 #include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/stack_tree.h"

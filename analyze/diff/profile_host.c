@@ -8,7 +8,6 @@
 #include "analyze/view/idle_walk.h"
 #include "analyze/diff/profile_priv.h"
 #include "formats/base/buf.h"
-#include "formats/base/map.h"
 #include "formats/base/order.h"
 
 #define NONE GP_PROFILE_NONE

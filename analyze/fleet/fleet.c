@@ -1,10 +1,8 @@
-#include "analyze/fleet/fleet.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/fleet/fleet_priv.h"
 #include "analyze/math/sums.h"
-#include "formats/base/declare.h"
 #include "formats/base/order.h"
 #include "formats/base/str.h"
 

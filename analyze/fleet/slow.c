@@ -5,7 +5,6 @@
 #include <string.h>
 #include "analyze/math/stat.h"
 #include "formats/base/buf.h"
-#include "formats/base/declare.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include "formats/base/declare.h"
 #include "formats/base/map.h"
 #include "formats/base/num.h"
 #include "formats/base/order.h"

@@ -1,11 +1,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* ---- fields ---- */

@@ -1,4 +1,3 @@
-#include "analyze/hta/collectives.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
-#include "formats/base/order.h"
 #include "formats/base/scale.h"
 
 /* ---- fields ---- */

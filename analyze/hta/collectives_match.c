@@ -2,7 +2,6 @@
  * group. One rank is the reference. For every other rank, the search looks for the shift that aligns its list
  * with the reference's so that operations, types and sizes agree and all ends are equally far apart. Without
  * a certain shift, its collectives count as mismatched. */
-#include "analyze/hta/collectives.h"
 #include "analyze/hta/nccl.h"
 
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include "analyze/hta/hta_priv.h"
 #include "analyze/math/sums.h"
 #include "formats/base/num.h"
-#include "formats/base/order.h"
 
 enum {
     SHIFTS = 16,        /* looked at on either side of none */

@@ -1,5 +1,4 @@
 #include <stdlib.h>
-#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
@@ -7,7 +6,6 @@
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 
 /* ---- fields ---- */
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/end_heap.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
@@ -14,7 +13,6 @@
 #include "analyze/view/backward.h"
 #include "analyze/view/waits.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 GP_WORD(gp_path_bound_name, enum gp_path_bound, GP_PATH_BOUNDS, 1)

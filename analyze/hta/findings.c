@@ -6,12 +6,10 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"
-#include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 

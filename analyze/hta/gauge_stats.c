@@ -4,10 +4,8 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/gauges.h"
-#include "formats/base/order.h"
 
 /* A clock this far below the highest one is below it: the steps of the clock are smaller. */
 static const double BELOW = 0.99;

@@ -1,11 +1,9 @@
 #include "analyze/hta/hta.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/focus.h"
 #include "formats/base/err.h"
-#include "formats/base/order.h"
 
 #define EACH_SECTION(s) for (const struct gp_hta_section *const *s = gp_hta_sections; *s; s++)
 

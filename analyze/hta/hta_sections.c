@@ -4,7 +4,6 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "formats/base/order.h"
 
 #define EACH_LIST(l, s) for (const struct gp_hta_list *l = (s)->lists; l < (s)->lists + (s)->n; l++)
 

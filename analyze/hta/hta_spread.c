@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/steps.h"
 #include "formats/base/order.h"

@@ -4,10 +4,7 @@
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/hta/hta_spread.h"
-#include "analyze/hta/hta_rows.h"
-#include "analyze/view/steps.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 /* ---- fields ---- */

@@ -2,7 +2,6 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/launches.h"
 
 #define AT(member) offsetof(struct gp_hta_bound, member)

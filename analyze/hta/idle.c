@@ -2,13 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_priv.h"
 #include "analyze/view/idle_walk.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 
 /* ---- samples ---- */
 

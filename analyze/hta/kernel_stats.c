@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/view/backward.h"
 #include "analyze/view/captured.h"
@@ -12,7 +11,6 @@
 #include "analyze/names/names.h"
 #include "analyze/cost/occupancy.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 
 #define NONE UINT32_MAX
 

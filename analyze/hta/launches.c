@@ -3,13 +3,11 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/waits.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 
 /* ---- fields ---- */
 

@@ -7,13 +7,11 @@
 #include "analyze/cost/work.h"
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 
 #define AT(member) offsetof(struct gp_op_shape, member)
 

@@ -1,13 +1,11 @@
 /* What is allocated, freed and copied inside each range. */
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_priv.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/args.h"
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 
 #define AT(member) offsetof(struct gp_range_memory, member)
 

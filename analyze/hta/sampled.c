@@ -1,5 +1,4 @@
 /* Means of sampled hardware counters: each is a step function of time. */
-#include "analyze/hta/hta_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include "analyze/names/names.h"
 #include "analyze/view/host_stack.h"
 #include "formats/base/buf.h"
-#include "formats/base/order.h"
 #include "formats/base/str.h"
 #include "formats/model/metric.h"
 

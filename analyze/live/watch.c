@@ -1,4 +1,3 @@
-#include "analyze/live/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

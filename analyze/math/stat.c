@@ -1,7 +1,6 @@
 #include "analyze/math/stat.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"

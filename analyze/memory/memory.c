@@ -1,4 +1,3 @@
-#include "analyze/memory/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

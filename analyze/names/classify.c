@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/args.h"
-#include "analyze/names/frame_kind.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "analyze/names/pattern.h"

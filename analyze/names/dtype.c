@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "formats/base/count.h"
-#include "formats/base/declare.h"
 #include "formats/base/str.h"
 
 GP_WORDS(gp_arith_name, enum gp_arith, GP_ARITHS(GP_SECOND) "none")

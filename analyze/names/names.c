@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <libiberty/demangle.h>
 #include <setjmp.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/cxx_name.h"

@@ -1,4 +1,3 @@
-#include "analyze/query/query_sql.h"
 
 #include <stdlib.h>
 #include <string.h>

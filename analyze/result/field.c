@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/math/histogram.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"

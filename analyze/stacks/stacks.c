@@ -1,11 +1,9 @@
-#include "analyze/stacks/stacks.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/pattern.h"
-#include "analyze/stacks/calltree.h"
 #include "analyze/stacks/stacks_priv.h"
 #include "formats/base/err.h"
 #include "formats/base/str.h"

@@ -1,4 +1,3 @@
-#include "analyze/stacks/stacks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/stacks/calltree.h"
 #include "formats/base/order.h"
 
 void gp_stackset_add(struct gp_stackset *set, const gp_sid *frames, size_t n, int64_t weight)

@@ -1,4 +1,3 @@
-#include "analyze/tracks/tracks.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,6 @@
 #include "analyze/view/view.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "formats/base/map.h"
 #include "formats/base/order.h"
 

@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <stdbool.h>
-#include "collect/cpython/remote.h"
 #include "formats/base/mem.h"
 
 enum { CHARS_MOST = 1000, TABLE_MOST = 1 << 20, CODE_BYTES_MOST = 16 << 20, CHECKED_AT_ONCE = 128 };

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "collect/cpython/remote.h"
 #include "formats/base/mem.h"
 
 /* A part of the stack (a chunk) has a header, and the oldest one a free word before its first frame. */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <ctype.h>
-#include <stdbool.h>
 #include "formats/base/clock.h"
 #include "formats/base/json_write.h"
 #include "formats/gpt/gpt_write.h"

@@ -10,10 +10,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "formats/base/clock.h"
-#include "collect/launcher/launch.h"
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"
-#include "formats/base/err.h"
 #include "formats/base/mem.h"
 
 /* SETTLE_FLUSHES: until what led to a moment has been handed over and its calls have found their work */

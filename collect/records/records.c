@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "collect/records/call_stacks.h"
 #include "formats/base/hash.h"
 #include "formats/model/cuda_names.h"

@@ -1,7 +1,6 @@
 /* CUDA events: where they were recorded, and which record each wait is for. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "collect/records/records_priv.h"
 #include "formats/model/cuda_names.h"
 #include "formats/base/order.h"

@@ -1,7 +1,6 @@
 /* Shared by all kinds of records: tracks, work that is held back for its call, and finding that call. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "collect/records/records_priv.h"
 #include "formats/base/buf.h"
 #include "formats/redact.h"

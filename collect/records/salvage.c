@@ -1,7 +1,6 @@
 #include "collect/records/salvage.h"
 
 #include <stdbool.h>
-#include <string.h>
 #include "collect/records/records_priv.h"
 
 enum verdict { BELIEVED, UNFINISHED, REFUSED };

@@ -2,11 +2,9 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "collect/cpython/remote.h"
 #include "collect/cpython/python_code.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
-#include "formats/base/vec.h"
 #include "formats/model/samples.h"
 
 enum { THREADS_MOST = 256, INTERPRETERS_MOST = 16, GLIBC_FIELDS = 1024 };

@@ -13,7 +13,6 @@
 #include <unistd.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include "collect/cpython/remote.h"
 #include "formats/base/clock.h"
 #include "formats/base/err.h"

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include "collect/cpython/python_code.h"
-#include "collect/stacks/own_python.h"
 #include "collect/stacks/stack_numbers.h"
 #include "collect/stacks/stacks_priv.h"
 #include "formats/base/str.h"

@@ -1,7 +1,6 @@
 /* The native stack of the calling thread as a number: all of it for a thread that runs no Python, or what
  * lies between the innermost Python frame and the call. Frames of CUDA's own libraries and of ours, the
  * innermost ones, are left out: the call is named by its record. */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include "collect/stacks/stack_numbers.h"

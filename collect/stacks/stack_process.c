@@ -1,7 +1,6 @@
 #include "collect/stacks/launch_stack.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 #include "collect/stacks/stacks_priv.h"
 #include "collect/unwind/unwind.h"
 

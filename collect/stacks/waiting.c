@@ -2,12 +2,10 @@
  * same process and may move on at any moment, so it is read as the sampler reads other processes: by calls
  * that cannot fault, twice, until both readings agree. While it waits its stack stays the same, so it is read
  * again only when there is a reason to doubt that. */
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 #include "collect/cpython/python_thread.h"
 #include "collect/stacks/stack_numbers.h"
 #include "collect/stacks/stacks_priv.h"

@@ -1,4 +1,3 @@
-#include "collect/unwind/unwind.h"
 
 #include <errno.h>
 #include <pthread.h>

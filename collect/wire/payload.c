@@ -1,6 +1,5 @@
 #include "collect/wire/payload.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>

@@ -1,7 +1,6 @@
 #include "collect/wire/ring.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 /* The beginning of struct gp_note, which is all that padding has. */

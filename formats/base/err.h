@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 #include "formats/base/declare.h"
-#include "formats/base/err.h"
 
 /* The kind of error; tests match on it, people read the message. */
 enum gp_err_code {

@@ -2,7 +2,6 @@
 
 #include <string.h>
 #include "formats/base/buf.h"
-#include "formats/base/str.h"
 #include "formats/base/utf8.h"
 
 /* ---- where strings and containers end ---- */

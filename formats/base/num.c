@@ -1,7 +1,6 @@
 #include "formats/base/num.h"
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/count.h"

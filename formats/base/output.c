@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <stdbool.h>
 #include <zlib.h>
 #include <zstd.h>
 #include "formats/base/err.h"

@@ -1,9 +1,7 @@
 #include "formats/chrome/chrome_keys.h"
 
 #include <string.h>
-#include "formats/base/declare.h"
 #include "formats/base/intern.h"
-#include "formats/base/json_scan.h"
 
 static const char *const key_texts[] = {"", "", GP_KEYS(GP_SECOND)};
 

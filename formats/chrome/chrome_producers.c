@@ -1,8 +1,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
-#include "formats/base/json_scan.h"
 #include "formats/base/map.h"
 #include "formats/base/mem.h"
 #include "formats/base/num.h"

@@ -1,7 +1,5 @@
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
-#include "formats/base/json_scan.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/chrome/chrome_priv.h"

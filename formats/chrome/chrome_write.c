@@ -1,12 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
 #include "formats/base/str.h"
 #include "formats/chrome/chrome.h"
 #include "formats/chrome/chrome_priv.h"
-#include "formats/chrome/chrome_rows.h"
 
 enum { FLUSH_SIZE = 128 << 10 };
 

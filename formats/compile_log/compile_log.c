@@ -1,16 +1,13 @@
-#include "formats/compile_log/compile_log.h"
 
 #include <stdlib.h>
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/num.h"
 #include "formats/compile_log/compile_log_priv.h"
-#include "formats/base/buf.h"
 #include "formats/base/order.h"
 
 /* ---- records ---- */

@@ -1,6 +1,5 @@
 /* Graph breaks and failed compiles, as all versions phrase them. */
 #include "formats/base/num.h"
-#include "formats/base/str.h"
 #include "formats/compile_log/compile_log_priv.h"
 
 enum { KIND_MAX = 200 };

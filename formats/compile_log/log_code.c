@@ -1,7 +1,6 @@
 /* Generated modules: their kernels, the contents of each, its number of calls. */
 #include <stdlib.h>
 #include "formats/compile_log/compile_log_priv.h"
-#include "formats/base/str.h"
 
 enum { MOST_KERNELS = 20000, RUNNABLE_HEAD = 1 << 14 };
 

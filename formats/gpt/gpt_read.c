@@ -9,7 +9,6 @@
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
 #include "formats/base/str.h"
-#include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_codec.h"
 #include "formats/gpt/gpt_decode_priv.h"
 #include "formats/model/nodes.h"

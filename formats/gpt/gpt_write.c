@@ -1,4 +1,3 @@
-#include "formats/gpt/gpt_write.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,5 @@
 #include "formats/model/metric.h"
 
-#include "formats/model/trace.h"
-
 static bool same_metric(const struct gp_metric *a, const struct gp_metric *b)
 {
     return a->name == b->name && a->unit == b->unit && a->type == b->type && a->reduce == b->reduce &&

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "formats/base/err.h"
 #include "formats/base/map.h"
 #include "formats/base/order.h"

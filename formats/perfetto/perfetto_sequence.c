@@ -1,5 +1,4 @@
 /* What packets of a sequence refer to: interned entries and clocks. */
-#include "formats/base/declare.h"
 #include "formats/perfetto/perfetto_read_priv.h"
 
 struct gp_pr_sequence *gp_pr_sequence(struct gp_pr *r, uint64_t id)

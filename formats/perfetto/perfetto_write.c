@@ -1,7 +1,5 @@
-#include "formats/perfetto/perfetto_write.h"
 
 #include <stdlib.h>
-#include "formats/base/declare.h"
 #include "formats/perfetto/perfetto_priv.h"
 
 /* ---- launches ---- */

@@ -1,8 +1,6 @@
-#include "formats/pickle/snapshot.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/declare.h"
 #include "formats/base/err.h"
 #include "formats/base/str.h"
 #include "formats/pickle/snapshot_priv.h"

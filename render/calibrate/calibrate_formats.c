@@ -1,13 +1,11 @@
 #include "render/calibrate/calibrate_formats.h"
 
 #include <math.h>
-#include "analyze/calibrate/compare.h"
 #include "formats/base/buf.h"
 #include "render/calibrate/calibrate_priv.h"
 #include "render/page/page_doc.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
-#include "render/report/report.h"
 
 /* ---- JSON ---- */
 

@@ -5,7 +5,6 @@
 #include "render/compile/compile_priv.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
-#include "render/report/report.h"
 
 /* ---- JSON ---- */
 

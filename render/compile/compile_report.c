@@ -4,13 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/compile/compile.h"
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "render/compile/compile_formats.h"
 #include "render/report/record.h"
-#include "render/report/report.h"
 
 /* One of the table of caches, CUDA graphs and fusion. */
 struct line {

@@ -7,7 +7,6 @@
 #include "formats/base/num.h"
 #include "formats/base/utf8.h"
 #include "render/diff/diff_priv.h"
-#include "render/draw/canvas_svg.h"
 
 /* What a build checks: gates, or the verdict without any. */
 struct check {

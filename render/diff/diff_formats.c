@@ -7,7 +7,6 @@
 #include "render/flame/flame_formats.h"
 #include "render/report/json_doc.h"
 #include "render/report/record.h"
-#include "render/report/report.h"
 
 /* ---- JSON ---- */
 

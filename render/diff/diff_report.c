@@ -10,7 +10,6 @@
 #include "render/diff/diff_formats.h"
 #include "render/report/label_disambiguate.h"
 #include "render/report/record.h"
-#include "render/report/report.h"
 
 /* ---- the waterfall ---- */
 

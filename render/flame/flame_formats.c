@@ -3,11 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 #include "analyze/math/sums.h"
-#include "analyze/stacks/stacks.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/err.h"
-#include "formats/base/scale.h"
 #include "render/flame/flame_priv.h"
 #include "render/flame/flame_svg.h"
 #include "render/report/report.h"

@@ -5,7 +5,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
-#include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/palette.h"
 #include "render/flame/flame_svg.h"

@@ -1,7 +1,6 @@
 #include "render/flame/flame_formats.h"
 
 #include <inttypes.h>
-#include <stdbool.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"

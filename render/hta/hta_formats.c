@@ -1,15 +1,10 @@
-#include "render/hta/hta_formats.h"
 
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "formats/base/buf.h"
 #include "formats/model/trace.h"
 #include "render/draw/text.h"
 #include "render/hta/hta_priv.h"
-#include "render/report/json_doc.h"
-#include "render/report/record.h"
-#include "render/report/report.h"
 
 /* ---- JSON ---- */
 

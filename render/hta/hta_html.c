@@ -9,7 +9,6 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/palette.h"
-#include "render/hta/hta_formats.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
 

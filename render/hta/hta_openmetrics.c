@@ -6,7 +6,6 @@
 #include <string.h>
 #include "analyze/hta/collectives.h"
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"

@@ -3,15 +3,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
-#include "render/hta/hta_formats.h"
-#include "render/report/report.h"
 
 struct gp_hta_totals gp_hta_totals(const struct gp_hta *h)
 {

@@ -1,8 +1,6 @@
-#include "render/hta/hta_formats.h"
 
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/math/sums.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"

@@ -2,9 +2,7 @@
 
 #include <string.h>
 #include "analyze/hta/hta.h"
-#include "analyze/hta/hta_rows.h"
 #include "analyze/names/names.h"
-#include "render/report/record.h"
 
 /* ---- kernels ---- */
 

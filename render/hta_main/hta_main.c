@@ -4,7 +4,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
-#include "render/hta/hta_formats.h"
 
 enum { MOST_PARTIAL = 1 << 28 };
 

@@ -1,11 +1,9 @@
 #include "render/memory/memory_formats.h"
 
 #include <string.h>
-#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
 #include "render/memory/memory_priv.h"
-#include "render/report/report.h"
 
 /* ---- CSV ---- */
 

@@ -1,7 +1,6 @@
 #include "render/memory/memory_priv.h"
 
 #include <stdio.h>
-#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/scale.h"

@@ -1,6 +1,5 @@
 #include "render/memory/memory_priv.h"
 
-#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "render/report/record.h"
 

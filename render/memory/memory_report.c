@@ -1,13 +1,11 @@
 #include "render/memory/memory_priv.h"
 
 #include <string.h>
-#include "analyze/memory/memory.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/text.h"
 #include "render/report/record.h"
-#include "render/report/report.h"
 
 struct tables {
     struct gp_report *r;

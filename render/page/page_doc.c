@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/page/page_report.h"

@@ -4,7 +4,6 @@
 #include "formats/base/buf.h"
 #include "render/draw/palette.h"
 #include "render/draw/text.h"
-#include "render/page/assets.h"
 
 const struct gp_page_parts gp_page_report = {&gp_asset_report_css, &gp_asset_report_js, {NULL}, NULL};
 const struct gp_page_parts gp_page_diff = {

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-#include "formats/base/buf.h"
 #include "formats/base/mem.h"
 #include "render/draw/text.h"
 #include "render/page/page_html.h"

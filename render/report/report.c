@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "analyze/view/quality.h"
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"

@@ -7,7 +7,6 @@
 #include "formats/base/vec.h"
 #include "render/draw/canvas_svg.h"
 #include "render/page/assets.h"
-#include "render/serve/queries.h"
 
 /* ---- the navigation bar ---- */
 

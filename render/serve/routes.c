@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
 #include "formats/base/err.h"
 #include "formats/base/json_write.h"
 #include "formats/base/mem.h"

@@ -6,7 +6,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/draw/text.h"
-#include "render/report/report.h"
 
 enum { INDENT = 4 };
 

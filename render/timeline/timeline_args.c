@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/map.h"
 #include "render/page/page_pack.h"

@@ -1,4 +1,3 @@
-#include "render/timeline/timeline_formats.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,8 +6,6 @@
 #include "analyze/hta/hta_spread.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
-#include "analyze/tracks/tracks.h"
-#include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/writer.h"
 #include "render/page/page_html.h"

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
-#include "formats/base/buf.h"
 #include "formats/base/json_write.h"
 #include "formats/base/scale.h"
 #include "render/draw/palette.h"

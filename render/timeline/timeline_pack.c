@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/view/backward.h"
-#include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "render/page/page_pack.h"
 

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
 #include "render/draw/canvas_svg.h"
 #include "render/draw/palette.h"
 #include "render/draw/plot.h"
