@@ -260,21 +260,12 @@ int gp_query_make(struct gp_query *q, struct gp_trace *t, const struct gp_query_
 
 void gp_query_release(struct gp_query *q)
 {
-    free(q->kernels);
-    free(q->step_of);
-    free(q->launched);
-    free(q->text_of);
+    GP_RELEASE(free, q->kernels, q->step_of, q->launched, q->text_of);
     gp_query_stacks_release(&q->stacks);
     if (q->wants & GP_QUERY_PLACES) gp_steps_release(&q->found);
     if (q->wants & (GP_QUERY_VIEW | GP_QUERY_HTA)) gp_view_release(&q->v);
     if (q->wants & GP_QUERY_HTA) gp_hta_release(&q->hta);
-    GP_VEC_FREE(&q->steps);
-    GP_VEC_FREE(&q->idle);
-    GP_VEC_FREE(&q->waits);
-    GP_VEC_FREE(&q->frames);
-    GP_VEC_FREE(&q->texts);
-    GP_VEC_FREE(&q->ranks);
-    GP_VEC_FREE(&q->processes);
+    GP_RELEASE(gp_vec_free, &q->steps, &q->idle, &q->waits, &q->frames, &q->texts, &q->ranks, &q->processes);
     gp_arena_release(&q->mem);
     gp_strings_release(&q->names);
     memset(q, 0, sizeof *q);

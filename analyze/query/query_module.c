@@ -82,10 +82,8 @@ static int disconnect_table(sqlite3_vtab *vtab)
 {
     struct table *v = (struct table *)vtab;
     forget(v);
-    free(v->indexes);
-    free(v->orders);
     GP_VEC_FREE(&v->columns.v);
-    free(v);
+    GP_RELEASE(free, v->indexes, v->orders, v);
     return SQLITE_OK;
 }
 

@@ -37,7 +37,6 @@ static void note_column(struct gp_sql *s, const char *table, const char *column)
     const struct gp_query_table *t = gp_query_table(table);
     struct gp_sql_columns c = {0};
     if (!t) return;
-    s->reads = true;
     s->need |= t->need;
     s->wants |= t->wants;
     gp_sql_columns_of(&c, &t->rec, 0);
@@ -197,7 +196,7 @@ int gp_sql_prepare(struct gp_sql *s, const char *sql, const char **rest, struct 
     sqlite3_finalize(s->stmt);
     s->stmt = NULL;
     s->refused = NULL;
-    s->expired = s->reads = false;
+    s->expired = false;
     s->need = s->wants = 0;
     int rc = sqlite3_prepare_v2(s->db, sql, -1, &s->stmt, &tail);
     if (rc != SQLITE_OK) return fail(s, rc, err);
@@ -218,8 +217,6 @@ int gp_sql_prepare(struct gp_sql *s, const char *sql, const char **rest, struct 
 uint32_t gp_sql_need(const struct gp_sql *s) { return s->need; }
 
 uint32_t gp_sql_wants(const struct gp_sql *s) { return s->wants; }
-
-bool gp_sql_reads(const struct gp_sql *s) { return s->reads; }
 
 void gp_sql_bind(struct gp_sql *s, struct gp_query *q)
 {

@@ -39,8 +39,6 @@ GP_MUST_CHECK int gp_sql_prepare(struct gp_sql *s, const char *sql, const char *
 /* What it needs: GP_NEED(...) of the reader, and GP_QUERY_... */
 uint32_t gp_sql_need(const struct gp_sql *s);
 uint32_t gp_sql_wants(const struct gp_sql *s);
-/* Does it look at a trace? */
-bool gp_sql_reads(const struct gp_sql *s);
 /* Q is borrowed, and has what is needed. */
 void gp_sql_bind(struct gp_sql *s, struct gp_query *q);
 

@@ -42,7 +42,6 @@ struct gp_sql {
     bool guarded, expired; /* statements are those of a user; the time was over */
     const char *refused;   /* what a statement wanted to do */
     uint32_t need, wants;
-    bool reads;
     unsigned generation; /* of the trace: indexes of an older one are made anew */
     struct gp_sql_pattern patterns[GP_SQL_PATTERNS];
     size_t next_pattern;

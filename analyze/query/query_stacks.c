@@ -156,10 +156,8 @@ void gp_query_stacks_release(struct gp_query_stacks *s)
     if (s->v) gp_captured_release(&s->captured);
     gp_calltree_release(&s->tree);
     gp_map_release(&s->of_event);
-    free(s->place);
-    free(s->exact);
-    GP_VEC_FREE(&s->chain);
-    GP_VEC_FREE(&s->modules);
+    GP_RELEASE(free, s->place, s->exact);
+    GP_RELEASE(gp_vec_free, &s->chain, &s->modules);
     memset(s, 0, sizeof *s);
 }
 

@@ -32,9 +32,8 @@ struct gp_sqlite {
     const struct gp_read_opts *opts;
     GP_VEC(struct table) tables;
     bool listing; /* the list of tables and columns may be read */
-    uint64_t steps, refused;
+    uint64_t steps;
     uint64_t text_left; /* bytes of text that may still be read */
-    bool bad_read;
 };
 
 /* ---- hardening ---- */
@@ -113,7 +112,6 @@ static int list_tables(struct gp_sqlite *db, struct gp_err *err)
         const char *name = (const char *)sqlite3_column_text(stmt, 1);
         if (!type || !name || !strcmp(type, "index")) continue;
         bool ordinary = !strcmp(type, "table") && sqlite3_column_int64(stmt, 2) > 0;
-        if (!ordinary) db->refused++;
         if (!ordinary || gp_starts(name, "sqlite_")) continue;
         GP_VEC_PUSH(&db->tables, ((struct table){.name = gp_strdup(name)}));
     }
@@ -186,8 +184,6 @@ static struct table *find_table(const struct gp_sqlite *db, const char *name)
 
 bool gp_sqlite_has(const struct gp_sqlite *db, const char *table) { return find_table(db, table) != NULL; }
 
-uint64_t gp_sqlite_refused(const struct gp_sqlite *db) { return db->refused; }
-
 /* ---- scans ---- */
 
 /* Which of COLUMNS the table has as stored values: bits. A generated column would run its expression. */
@@ -208,9 +204,8 @@ static uint64_t probe(struct gp_sqlite *db, struct table *table, const char *col
         if (!name) continue;
         if (!sqlite3_stricmp(name, "rowid")) table->refused = true;
         for (size_t i = 0; gp_next_of(&at, ' ', column, sizeof column); i++) {
-            if (sqlite3_stricmp(name, column)) continue;
-            if (!sqlite3_column_int(stmt, HIDDEN)) found |= (uint64_t)1 << i;
-            else db->refused++;
+            bool found_here = !sqlite3_stricmp(name, column) && !sqlite3_column_int(stmt, HIDDEN);
+            found |= (uint64_t)found_here << i;
         }
     }
     sqlite3_finalize(stmt);

@@ -42,8 +42,6 @@ void gp_sqlite_close(struct gp_sqlite *db);
 /* The name of the I-th ordinary table in the order of the file, NULL after the last. */
 const char *gp_sqlite_table(const struct gp_sqlite *db, size_t i);
 bool gp_sqlite_has(const struct gp_sqlite *db, const char *table);
-/* Anything that looked like a table or column and would have run SQL of the file. */
-uint64_t gp_sqlite_refused(const struct gp_sqlite *db);
 
 /* Begin to read TABLE: those of COLUMNS, with a blank between two, that it has. False if there is no such
  * table, and then SCAN has no rows. */

@@ -173,7 +173,7 @@ TEST(only_what_a_statement_names_is_needed)
     assert_int_equal(gp_sql_prepare(sql, "SELECT * FROM per_line", NULL, NULL), 0);
     assert_true(gp_sql_wants(sql) & GP_QUERY_STACKS && gp_sql_need(sql) & GP_NEED(GP_API));
     assert_int_equal(gp_sql_prepare(sql, "SELECT 1", NULL, NULL), 0);
-    assert_false(gp_sql_reads(sql));
+    assert_int_equal(gp_sql_need(sql), 0);
     gp_sql_close(sql);
 }
 

@@ -55,8 +55,8 @@ TEST(test_nothing_runs)
                   "CREATE VIEW v AS SELECT 1 AS id; CREATE INDEX i ON t (id);"
                   "CREATE TRIGGER r AFTER INSERT ON t BEGIN DELETE FROM t; END;"
                   "CREATE TABLE hidden (rowid, id); CREATE TABLE without (id PRIMARY KEY) WITHOUT ROWID");
-    assert_int_equal(gp_sqlite_refused(f.db), 2); /* the view and the trigger */
     assert_false(gp_sqlite_has(f.db, "v"));
+    assert_false(gp_sqlite_has(f.db, "r"));
     assert_true(gp_sqlite_begin(f.db, &scan, "t", columns));
     assert_true(gp_sqlite_has_column(&scan, ID));
     assert_false(gp_sqlite_has_column(&scan, VALUE));
