@@ -198,8 +198,6 @@ int main(int argc, char **argv)
     else failed = run(&j, &tool, &status, &err);
     gp_comparison_release(&j.c);
     gp_app_close(&j.app);
-    GP_VEC_FREE(&o.base);
-    GP_VEC_FREE(&o.current);
-    GP_VEC_FREE(&o.gates);
+    GP_RELEASE(gp_vec_free, &o.base, &o.current, &o.gates);
     return gp_cli_end(&tool, failed, &err, status);
 }

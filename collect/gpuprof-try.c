@@ -217,8 +217,6 @@ int main(int argc, char **argv)
         status = only_list ? list(gp_buf_str(&package), &err) : try_it(&tool, &o, gp_buf_str(&package), &err);
     if (err.code) gp_cli_error(&tool, &err);
     gp_buf_release(&package);
-    GP_VEC_FREE(&o.set);
-    GP_VEC_FREE(&o.env);
-    GP_VEC_FREE(&o.other);
+    GP_RELEASE(gp_vec_free, &o.set, &o.env, &o.other);
     return status;
 }

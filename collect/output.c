@@ -279,10 +279,7 @@ static void sink_free(struct gp_sink *s)
     }
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->more);
-    free(s->name);
-    free(s->path);
-    free(s->partial);
-    free(s);
+    GP_RELEASE(free, s->name, s->path, s->partial, s);
 }
 
 struct gp_sink *gp_sink_open(const char *path, int fd, int wake_fd, struct gp_err *err)

@@ -352,8 +352,6 @@ void gp_redact_trace(struct gp_trace *t)
         t->input.path = gp_arena_strndup(&r.strings.bytes, t->input.path, strlen(t->input.path));
     gp_strings_release(&t->strings);
     t->strings = r.strings;
-    free(r.names);
-    free(r.args);
-    free(r.labels);
+    GP_RELEASE(free, r.names, r.args, r.labels);
     gp_buf_release(&r.text);
 }

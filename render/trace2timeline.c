@@ -127,9 +127,7 @@ static int write_answer(struct job *j, struct gp_err *err)
         warn_left_out(j);
         gp_cli_warn(j->app.tool, "%s: %s", a->input, gp_buf_str(&facts));
     }
-    gp_buf_release(&line);
-    gp_buf_release(&j->input);
-    gp_buf_release(&facts);
+    GP_RELEASE(gp_buf_release, &line, &j->input, &facts);
     return failed;
 }
 

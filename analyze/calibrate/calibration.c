@@ -63,8 +63,6 @@ void gp_calibration_release(struct gp_calibration *c)
 {
     for (size_t i = 0; i < c->n; i++) gp_figures_release(&c->devices[i]);
     gp_sweep_release(&c->sweep);
-    free(c->devices);
-    free(c->ids);
-    free(c->peer);
+    GP_RELEASE(free, c->devices, c->ids, c->peer);
     *c = (struct gp_calibration){0};
 }

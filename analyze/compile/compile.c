@@ -31,27 +31,11 @@ void gp_compile_release(struct gp_compile *c)
 {
     GP_EACH(struct gp_compile_trace, t, c->traces) {
         gp_profile_release(&t->profile);
-        GP_VEC_FREE(&t->regions);
-        GP_VEC_FREE(&t->calls);
-        GP_VEC_FREE(&t->steps);
-        GP_VEC_FREE(&t->busy);
-        GP_VEC_FREE(&t->kernels);
-        GP_VEC_FREE(&t->products);
-        GP_VEC_FREE(&t->graphs);
+        GP_RELEASE(gp_vec_free, &t->regions, &t->calls, &t->steps, &t->busy, &t->kernels, &t->products,
+                   &t->graphs);
     }
-    GP_VEC_FREE(&c->traces);
-    GP_VEC_FREE(&c->frames);
+    GP_RELEASE(gp_vec_free, &c->traces, &c->frames, &c->breaks, &c->recompiles, &c->caches.bypass, &c->graphs,
+               &c->kernels, &c->cudagraphs.skips, &c->modes, &c->advice, &c->ids, &c->values, &c->ranks);
     gp_map_release(&c->of_frame);
-    GP_VEC_FREE(&c->breaks);
-    GP_VEC_FREE(&c->recompiles);
-    GP_VEC_FREE(&c->caches.bypass);
-    GP_VEC_FREE(&c->graphs);
-    GP_VEC_FREE(&c->kernels);
-    GP_VEC_FREE(&c->cudagraphs.skips);
-    GP_VEC_FREE(&c->modes);
-    GP_VEC_FREE(&c->advice);
-    GP_VEC_FREE(&c->ids);
-    GP_VEC_FREE(&c->values);
-    GP_VEC_FREE(&c->ranks);
     *c = (struct gp_compile){0};
 }

@@ -200,9 +200,7 @@ static void sort_breaks(struct gp_compile *c)
         if (sorted[i].caused_by != GP_CLOG_NONE) sorted[i].caused_by = place[sorted[i].caused_by];
     memcpy(c->breaks.at, sorted, at * sizeof *sorted);
     c->breaks.n = at;
-    free(o);
-    free(sorted);
-    free(place);
+    GP_RELEASE(free, o, sorted, place);
 }
 
 void gp_compile_join_trace(struct gp_compile *c)

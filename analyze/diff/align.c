@@ -268,16 +268,10 @@ void gp_align_run(struct gp_align *al, const struct gp_align_item *a, size_t na,
     sort_groups(al);
     struct gp_align_side *sides[] = {&r.a, &r.b};
     for (size_t i = 0; i < 2; i++) {
-        free(sides[i]->symbol);
-        free(sides[i]->form);
-        free(sides[i]->barrier);
+        GP_RELEASE(free, sides[i]->symbol, sides[i]->form, sides[i]->barrier);
     }
-    free(r.left_on_a);
-    free(r.left_on_b);
-    gp_map_release(&of.key);
-    gp_map_release(&of.family);
-    gp_map_release(&r.block_groups);
-    gp_map_release(&r.segment_groups);
+    GP_RELEASE(free, r.left_on_a, r.left_on_b);
+    GP_RELEASE(gp_map_release, &of.key, &of.family, &r.block_groups, &r.segment_groups);
     GP_VEC_FREE(&r.cuts);
     gp_lcs_release(&r.lcs);
     gp_lcs_release(&r.inner);
@@ -285,9 +279,6 @@ void gp_align_run(struct gp_align *al, const struct gp_align_item *a, size_t na,
 
 void gp_align_release(struct gp_align *al)
 {
-    GP_VEC_FREE(&al->pairs);
-    GP_VEC_FREE(&al->blocks);
-    GP_VEC_FREE(&al->groups);
-    GP_VEC_FREE(&al->segments);
+    GP_RELEASE(gp_vec_free, &al->pairs, &al->blocks, &al->groups, &al->segments);
     *al = (struct gp_align){0};
 }

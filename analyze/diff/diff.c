@@ -23,18 +23,8 @@ void gp_diff_init(struct gp_diff *d, const struct gp_diff_opts *opts)
 
 void gp_diff_release(struct gp_diff *d)
 {
-    GP_VEC_FREE(&d->inputs);
-    GP_VEC_FREE(&d->reasons);
-    GP_VEC_FREE(&d->ops);
-    GP_VEC_FREE(&d->causes);
-    GP_VEC_FREE(&d->blocks);
-    GP_VEC_FREE(&d->stacks);
-    GP_VEC_FREE(&d->steps);
-    GP_VEC_FREE(&d->gates);
-    GP_VEC_FREE(&d->expects);
-    GP_VEC_FREE(&d->notes);
-    GP_VEC_FREE(&d->names);
-    GP_VEC_FREE(&d->samples);
+    GP_RELEASE(gp_vec_free, &d->inputs, &d->reasons, &d->ops, &d->causes, &d->blocks, &d->stacks, &d->steps,
+               &d->gates, &d->expects, &d->notes, &d->names, &d->samples);
     gp_strings_release(&d->strings);
     memset(d, 0, sizeof *d);
 }
@@ -120,11 +110,7 @@ static void release_group(struct gp_diff_group *g)
         if (g->op_of) free(g->op_of[i]);
         if (g->shape_of) free(g->shape_of[i]);
     }
-    free(g->op_of);
-    free(g->shape_of);
-    free(g->run_of);
-    free(g->first_call);
-    free(g->calls);
+    GP_RELEASE(free, g->op_of, g->shape_of, g->run_of, g->first_call, g->calls);
     GP_VEC_FREE(&g->samples);
 }
 

@@ -152,7 +152,6 @@ void gp_diff_stacks(struct gp_diff_work *w)
     if (s.rows.n) qsort(sorted, s.rows.n, sizeof *sorted, compare_stacks);
     for (size_t i = 0; i < s.rows.n; i++) GP_VEC_PUSH(&s.d->stacks, sorted[i].s);
     free(sorted);
-    gp_map_release(&s.of_pair);
-    gp_map_release(&s.leaves);
+    GP_RELEASE(gp_map_release, &s.of_pair, &s.leaves);
     GP_VEC_FREE(&s.rows);
 }

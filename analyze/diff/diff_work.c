@@ -412,10 +412,7 @@ static void check_runs(struct gp_diff_work *w, int side)
                                         side == GP_DIFF_BASE ? "baseline" : "current group",
                                         path_of_run(w, side, 0), path_of_run(w, side, run)));
     }
-    free(first);
-    free(other);
-    free(r.first);
-    free(r.at);
+    GP_RELEASE(free, first, other, r.first, r.at);
 }
 
 void gp_diff_check_work(struct gp_diff_work *w)

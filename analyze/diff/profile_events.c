@@ -416,20 +416,11 @@ void gp_profile_make_events(struct gp_profile_job *j)
         add_lane_events(&m, program, lane, rows, known[lane]);
         finish_lane(&m, lane);
     }
-    free(known);
-    free(m.seen);
-    free(m.launched);
-    free(m.dealt);
-    free(m.kernel_of_config);
-    free(m.place_of);
+    GP_RELEASE(free, known, m.seen, m.launched, m.dealt, m.kernel_of_config, m.place_of);
     gp_host_memo_release(&m.ops);
     gp_host_memo_release(&m.ranges);
-    gp_map_release(&m.kernel_hashes);
+    GP_RELEASE(gp_map_release, &m.kernel_hashes, &m.names, &m.place_hashes, &m.labels, &m.place_of_captured);
     GP_VEC_FREE(&m.name_hashes);
-    gp_map_release(&m.names);
-    gp_map_release(&m.place_hashes);
-    gp_map_release(&m.labels);
-    gp_map_release(&m.place_of_captured);
     gp_captured_release(&m.captured);
     gp_map_release(&m.place_at_line);
     gp_map_release(&m.last_replay);

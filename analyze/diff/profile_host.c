@@ -166,8 +166,7 @@ static void track_memory(struct gp_profile_job *j)
     for (uint32_t i = 0; i < j->p->lanes.n && j->p->has_memory; i++)
         begin_steps(j, &j->p->lanes.at[i], &levels[i], INT64_MAX);
     free(levels);
-    gp_map_release(&lane_of);
-    gp_map_release(&device_of);
+    GP_RELEASE(gp_map_release, &lane_of, &device_of);
     GP_VEC_FREE(&devices);
 }
 

@@ -17,14 +17,8 @@ void gp_profile_init(struct gp_profile *p, const struct gp_profile_opts *opts)
 
 void gp_profile_release(struct gp_profile *p)
 {
-    GP_VEC_FREE(&p->kernels);
-    GP_VEC_FREE(&p->places);
-    GP_VEC_FREE(&p->lanes);
-    GP_VEC_FREE(&p->steps);
-    GP_VEC_FREE(&p->events);
-    GP_VEC_FREE(&p->spills);
-    GP_VEC_FREE(&p->calls);
-    GP_VEC_FREE(&p->counted);
+    GP_RELEASE(gp_vec_free, &p->kernels, &p->places, &p->lanes, &p->steps, &p->events, &p->spills, &p->calls,
+               &p->counted);
     gp_strings_release(&p->strings);
     memset(p, 0, sizeof *p);
 }

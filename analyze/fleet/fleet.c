@@ -37,10 +37,7 @@ void gp_fleet_release(struct gp_fleet *f)
     for (size_t i = 0; i < f->kept.n; i++) GP_VEC_FREE(&f->kept.at[i].kernels);
     for (size_t i = 0; i < f->kernels.n; i++) release_kernel(&f->kernels.at[i]);
     for (size_t i = 0; i < f->columns.n; i++) gp_fleet_column_release(&f->columns.at[i]);
-    GP_VEC_FREE(&f->kept);
-    GP_VEC_FREE(&f->kernels);
-    GP_VEC_FREE(&f->columns);
-    GP_VEC_FREE(&f->skips);
+    GP_RELEASE(gp_vec_free, &f->kept, &f->kernels, &f->columns, &f->skips);
     gp_strings_release(&f->strings);
     gp_map_release(&f->names);
     free(f->seen);

@@ -10,10 +10,7 @@
 void gp_hang_release(struct gp_hang *h)
 {
     gp_strings_release(&h->strings);
-    GP_VEC_FREE(&h->entries);
-    GP_VEC_FREE(&h->groups);
-    GP_VEC_FREE(&h->logs);
-    GP_VEC_FREE(&h->ranks);
+    GP_RELEASE(gp_vec_free, &h->entries, &h->groups, &h->logs, &h->ranks);
     gp_buf_release(&h->summary);
 }
 

@@ -234,9 +234,7 @@ static void find_groups(struct matching *m)
         if (c->rank >= 0) GP_VEC_PUSH(&m->entries, ((struct entry){group, i, c->rank, NO_KEY}));
     }
     if (m->entries.n) qsort(m->entries.at, m->entries.n, sizeof *m->entries.at, compare_entries);
-    GP_VEC_FREE(&keys);
-    GP_VEC_FREE(&counts);
-    GP_VEC_FREE(&places);
+    GP_RELEASE(gp_vec_free, &keys, &counts, &places);
     gp_map_release(&groups);
 }
 
@@ -653,10 +651,7 @@ uint32_t *gp_collectives_match(struct gp_hta *h)
         free(known);
         judge_rows(&m, match_of);
     }
-    GP_VEC_FREE(&m.entries);
-    GP_VEC_FREE(&m.rows);
-    GP_VEC_FREE(&m.by_seq);
-    GP_VEC_FREE(&m.ranks);
+    GP_RELEASE(gp_vec_free, &m.entries, &m.rows, &m.by_seq, &m.ranks);
     free(m.offset_ns);
     gp_map_release(&m.partners);
     return match_of;

@@ -238,10 +238,8 @@ static void add_memory(struct gp_hta *h, const struct gp_view *v)
         track_memory(&all.at[*at], e, row);
     }
     for (size_t i = 0; i < all.n; i++) push_memory(h, v, &all.at[i]);
-    gp_map_release(&devices);
-    gp_map_release(&found);
-    GP_VEC_FREE(&numbers);
-    GP_VEC_FREE(&all);
+    GP_RELEASE(gp_map_release, &devices, &found);
+    GP_RELEASE(gp_vec_free, &numbers, &all);
 }
 
 /* ---- the part ---- */

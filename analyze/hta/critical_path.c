@@ -479,9 +479,7 @@ static void add_path(struct gp_hta *h, const struct gp_view *v, const struct gp_
     }
     GP_VEC_PUSH(&h->paths, path);
     gp_waits_release(&w.waits);
-    GP_VEC_FREE(&w.threads);
-    GP_VEC_FREE(&w.turns);
-    GP_VEC_FREE(&w.open);
+    GP_RELEASE(gp_vec_free, &w.threads, &w.turns, &w.open);
     gp_map_release(&w.labels);
 }
 

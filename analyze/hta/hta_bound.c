@@ -169,9 +169,7 @@ static void leave_inputs(struct gp_hta *h, bool many)
     h->inputs.n = kept;
     for (size_t i = 0; i < h->devices.n; i++)
         if (h->devices.at[i].input < n) h->devices.at[i].input = now[h->devices.at[i].input];
-    free(all);
-    free(now);
-    free(used);
+    GP_RELEASE(free, all, now, used);
 }
 
 static const char *worse_verdict(const struct gp_input_quality *in)

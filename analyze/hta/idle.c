@@ -260,17 +260,11 @@ static void *add_idle(void *arg)
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
     gp_idle_walk(v, add_piece, &a);
     finish_device(&a);
-    free(a.stack_of);
-    free(a.samples.first);
-    free(a.samples.runs);
+    GP_RELEASE(free, a.stack_of, a.samples.first, a.samples.runs);
     a.samples = (struct sample_count){0};
     for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
-    GP_VEC_FREE(&a.stacks);
-    GP_VEC_FREE(&a.sums);
-    GP_VEC_FREE(&a.chain);
-    gp_map_release(&a.inner);
-    gp_map_release(&a.inside);
-    GP_VEC_FREE(&a.sum_of);
+    GP_RELEASE(gp_vec_free, &a.stacks, &a.sums, &a.chain, &a.sum_of);
+    GP_RELEASE(gp_map_release, &a.inner, &a.inside);
     return NULL;
 }
 

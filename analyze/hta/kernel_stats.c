@@ -591,9 +591,7 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     gp_map_release(&o.named);
     gp_map_release(&o.replays);
     gp_captured_release(&o.captured);
-    free(o.module);
-    free(o.inner);
-    free(o.seen);
+    GP_RELEASE(free, o.module, o.inner, o.seen);
 }
 
 /* ---- functions: of all around a launch, those that more than samples show ---- */
@@ -690,11 +688,8 @@ static void add_functions(struct gp_hta *h, const struct gp_view *v)
     }
     gp_host_memo_release(&function);
     gp_captured_release(&f.captured);
-    gp_map_release(&f.owner);
-    gp_map_release(&f.work_of);
-    GP_VEC_FREE(&f.work);
-    GP_VEC_FREE(&f.keys);
-    GP_VEC_FREE(&f.stack);
+    GP_RELEASE(gp_map_release, &f.owner, &f.work_of);
+    GP_RELEASE(gp_vec_free, &f.work, &f.keys, &f.stack);
 }
 
 static void add(struct gp_hta *h, const struct gp_view *v)

@@ -510,10 +510,8 @@ static void add_graphs(struct gp_hta *h, const struct gp_view *v)
         add_graph(&a, a.events.at + first, end - first);
     }
     free(a.is_launch);
-    GP_VEC_FREE(&a.graphs);
-    GP_VEC_FREE(&a.events);
-    gp_map_release(&a.graph_of);
-    gp_map_release(&a.instance_of);
+    GP_RELEASE(gp_vec_free, &a.graphs, &a.events);
+    GP_RELEASE(gp_map_release, &a.graph_of, &a.instance_of);
 }
 
 GP_COMPARE_IN(by_busy, struct gp_graph_stat, void, GP_UP(rank) GP_DOWN(busy.sum) GP_UP(graph))

@@ -413,14 +413,8 @@ void gp_nccl_find(struct gp_nccl *n, const struct gp_view *v, struct gp_strings 
         for (end = i + 1; end < f.launched.n && f.launched.at[end].batch == f.launched.at[i].batch;) end++;
         share_batch(&f, &f.launched.at[i], end - i);
     }
-    gp_map_release(&f.kinds);
-    gp_map_release(&f.ranks_of);
-    gp_map_release(&f.rank_in);
-    gp_map_release(&f.ranks_here);
-    gp_map_release(&f.batch_of);
-    GP_VEC_FREE(&f.calls);
-    GP_VEC_FREE(&f.batches);
-    GP_VEC_FREE(&f.launched);
+    GP_RELEASE(gp_map_release, &f.kinds, &f.ranks_of, &f.rank_in, &f.ranks_here, &f.batch_of);
+    GP_RELEASE(gp_vec_free, &f.calls, &f.batches, &f.launched);
 }
 
 const struct gp_nccl_work *gp_nccl_work_of(const struct gp_nccl *n, uint32_t row)

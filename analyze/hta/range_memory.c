@@ -148,13 +148,8 @@ static void add_all(struct gp_hta *h, const struct gp_view *v)
     for (uint32_t row = 0; row < t->events[GP_GPU].n; row++)
         if (gp_gpu_config(t, row)->kind == GP_MEMCPY) add_copy(&a, row);
     gp_host_memo_release(&a.ranges);
-    gp_map_release(&a.labels);
-    gp_map_release(&a.devices);
-    gp_map_release(&a.texts);
-    gp_map_release(&a.processes);
-    GP_VEC_FREE(&a.numbers);
-    GP_VEC_FREE(&a.running);
-    GP_VEC_FREE(&a.sums);
+    GP_RELEASE(gp_map_release, &a.labels, &a.devices, &a.texts, &a.processes);
+    GP_RELEASE(gp_vec_free, &a.numbers, &a.running, &a.sums);
 }
 
 const struct gp_hta_section gp_hta_range_memory_section = {lists, GP_COUNT(lists), .add = add_all};

@@ -110,9 +110,7 @@ static void find_series(struct adding *a)
         }
         if (*at != UINT32_MAX) gp_step_add(&a->series.at[*at].f, e->start_ns[row], gp_get_value(e, row));
     }
-    gp_map_release(&metrics);
-    gp_map_release(&found);
-    gp_map_release(&of_device);
+    GP_RELEASE(gp_map_release, &metrics, &found, &of_device);
     find_extents(a);
 }
 

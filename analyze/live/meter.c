@@ -68,10 +68,8 @@ void gp_meter_free(struct gp_meter *m)
 {
     if (!m) return;
     for (size_t i = 0; i < m->devices.n; i++) GP_VEC_FREE(&m->devices.at[i].pieces);
-    GP_VEC_FREE(&m->devices);
-    GP_VEC_FREE(&m->works);
-    gp_map_release(&m->work_of);
-    gp_map_release(&m->known_process);
+    GP_RELEASE(gp_vec_free, &m->devices, &m->works);
+    GP_RELEASE(gp_map_release, &m->work_of, &m->known_process);
     gp_strings_release(&m->strings);
     free(m);
 }

@@ -30,9 +30,7 @@ void gp_watch_free(struct gp_watch *w)
 {
     if (!w) return;
     for (size_t i = 0; i < w->ranks.n; i++) free(w->ranks.at[i].kernels);
-    GP_VEC_FREE(&w->ranks);
-    GP_VEC_FREE(&w->found);
-    GP_VEC_FREE(&w->now);
+    GP_RELEASE(gp_vec_free, &w->ranks, &w->found, &w->now);
     gp_fleet_release(&w->fleet);
     gp_strings_release(&w->names);
     gp_map_release(&w->rank_of);

@@ -91,9 +91,7 @@ void gp_window_cut(struct gp_window *w) { w->events.n = 0; }
 
 void gp_window_release(struct gp_window *w)
 {
-    gp_buf_release(&w->bytes);
-    gp_buf_release(&w->names);
-    gp_buf_release(&w->events);
+    GP_RELEASE(gp_buf_release, &w->bytes, &w->names, &w->events);
     GP_VEC_FREE(&w->producers);
     memset(w, 0, sizeof *w);
 }

@@ -121,9 +121,7 @@ static size_t keep_ascending(struct gp_lcs_pair *pair, size_t n)
     uint32_t at = length ? tail[length - 1] : UINT32_MAX;
     for (size_t i = length; i-- > 0; at = before[at]) kept[i] = pair[at];
     memcpy(pair, kept, length * sizeof *pair);
-    free(kept);
-    free(tail);
-    free(before);
+    GP_RELEASE(free, kept, tail, before);
     return length;
 }
 
@@ -236,9 +234,7 @@ void gp_lcs_match(struct gp_lcs *l, const uint32_t *a, size_t na, const uint32_t
 
 void gp_lcs_release(struct gp_lcs *l)
 {
-    GP_VEC_FREE(&l->pairs);
-    GP_VEC_FREE(&l->reached);
-    GP_VEC_FREE(&l->path);
+    GP_RELEASE(gp_vec_free, &l->pairs, &l->reached, &l->path);
     free(l->counts);
     l->counts = NULL;
     l->n_counts = 0;

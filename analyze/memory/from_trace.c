@@ -344,9 +344,7 @@ static void finish_group(struct adding *a, struct group *g)
         gp_snapshot_release(g->s);
         free(g->s);
     }
-    gp_map_release(&g->frame_of_name);
-    gp_map_release(&g->stack_of_node);
-    gp_map_release(&g->stack_of_hash);
+    GP_RELEASE(gp_map_release, &g->frame_of_name, &g->stack_of_node, &g->stack_of_hash);
 }
 
 void gp_memory_add_trace(struct gp_memory *m, const struct gp_trace *t)

@@ -49,17 +49,8 @@ void gp_memory_add_device(struct gp_memory *m, struct gp_snapshot *s, int32_t nu
 
 void gp_memory_release_device(struct gp_memory_device *d)
 {
-    GP_VEC_FREE(&d->lives);
-    GP_VEC_FREE(&d->sites);
-    GP_VEC_FREE(&d->spans);
-    GP_VEC_FREE(&d->steps);
-    GP_VEC_FREE(&d->series);
-    GP_VEC_FREE(&d->growth);
-    GP_VEC_FREE(&d->fragmentation.pools);
-    GP_VEC_FREE(&d->ooms);
-    GP_VEC_FREE(&d->ranges);
-    GP_VEC_FREE(&d->operators);
-    GP_VEC_FREE(&d->lifetimes);
+    GP_RELEASE(gp_vec_free, &d->lives, &d->sites, &d->spans, &d->steps, &d->series, &d->growth,
+               &d->fragmentation.pools, &d->ooms, &d->ranges, &d->operators, &d->lifetimes);
     free(d->site_of_stack);
     gp_map_release(&d->site_of_span);
 }

@@ -115,10 +115,8 @@ static bool join(struct gp_memory *m, struct gp_memory_device *to, const struct 
         l->site = pair_of(&j, l->site, from->lives.at[e->life].site);
         to->joined++;
     }
-    gp_map_release(&j.stacks);
-    gp_map_release(&j.pairs);
-    GP_VEC_FREE(&own);
-    GP_VEC_FREE(&other);
+    GP_RELEASE(gp_map_release, &j.stacks, &j.pairs);
+    GP_RELEASE(gp_vec_free, &own, &other);
     return same;
 }
 

@@ -72,10 +72,7 @@ static int analyse(struct gp_memory *m, struct gp_memory_device *d, struct gp_er
 /* What the replay has taken into lives is not needed in rows any more. */
 static void drop_columns(struct gp_snapshot *s)
 {
-    free(s->rows.addr);
-    free(s->rows.stack);
-    free(s->rows.stream);
-    free(s->rows.context);
+    GP_RELEASE(free, s->rows.addr, s->rows.stack, s->rows.stream, s->rows.context);
     s->rows.addr = NULL;
     s->rows.stack = NULL;
     s->rows.stream = s->rows.context = NULL;
@@ -130,14 +127,8 @@ void gp_memory_release(struct gp_memory *m)
         gp_snapshot_release(m->sources.at[i]);
         free(m->sources.at[i]);
     }
-    GP_VEC_FREE(&m->devices);
-    GP_VEC_FREE(&m->sources);
-    GP_VEC_FREE(&m->inputs);
-    GP_VEC_FREE(&m->holders);
-    GP_VEC_FREE(&m->named);
-    GP_VEC_FREE(&m->at_positions);
-    GP_VEC_FREE(&m->outside);
-    GP_VEC_FREE(&m->changes);
+    GP_RELEASE(gp_vec_free, &m->devices, &m->sources, &m->inputs, &m->holders, &m->named, &m->at_positions,
+               &m->outside, &m->changes);
     gp_strings_release(&m->strings);
     memset(m, 0, sizeof *m);
 }

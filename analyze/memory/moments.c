@@ -256,13 +256,8 @@ void gp_memory_moments_init(struct gp_memory_moments *at, const struct gp_memory
 
 void gp_memory_moments_release(struct gp_memory_moments *at)
 {
-    GP_VEC_FREE(&at->curve);
-    GP_VEC_FREE(&at->moments);
-    GP_VEC_FREE(&at->sites);
-    GP_VEC_FREE(&at->categories);
-    free(at->category_bytes);
-    free(at->bytes);
-    free(at->blocks);
+    GP_RELEASE(gp_vec_free, &at->curve, &at->moments, &at->sites, &at->categories);
+    GP_RELEASE(free, at->category_bytes, at->bytes, at->blocks);
     memset(at, 0, sizeof *at);
 }
 

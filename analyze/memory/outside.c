@@ -169,10 +169,8 @@ void gp_outside_find(struct gp_memory *m)
     sum_owners(m);
     for (size_t i = 0; i < m->devices.n; i++) GP_VEC_FREE(&f.segments[i]);
     gp_memory_drop_devices(m, told);
-    free(told);
-    free(f.segments);
-    GP_VEC_FREE(&f.held);
-    GP_VEC_FREE(&f.processes);
+    GP_RELEASE(free, told, f.segments);
+    GP_RELEASE(gp_vec_free, &f.held, &f.processes);
 }
 
 /* ---- fields ---- */

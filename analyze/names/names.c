@@ -8,6 +8,7 @@
 #include "analyze/names/cxx_name.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
+#include "formats/base/mem.h"
 #include "formats/base/str.h"
 
 /* ---- clang ---- */
@@ -175,9 +176,7 @@ static bool demangle_clang_to(struct gp_buf *to, const char *mangled)
     bool done = demangle_to(&plain, gp_buf_str(&head)) &&
                 clang_name_plain(&known, mangled, gp_buf_str(&plain)) && demangle_to(to, gp_buf_str(&known));
     if (done) clang_name_drop(to, begin, gp_buf_str(&plain));
-    gp_buf_release(&head);
-    gp_buf_release(&plain);
-    gp_buf_release(&known);
+    GP_RELEASE(gp_buf_release, &head, &plain, &known);
     return done;
 }
 

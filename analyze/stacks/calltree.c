@@ -152,10 +152,8 @@ void gp_calltree_finish(struct gp_calltree *ct, const struct gp_strings *strings
 
 void gp_calltree_release(struct gp_calltree *ct)
 {
-    GP_VEC_FREE(&ct->nodes);
-    GP_VEC_FREE(&ct->extra);
-    free(ct->slots);
-    free(ct->total);
+    GP_RELEASE(gp_vec_free, &ct->nodes, &ct->extra);
+    GP_RELEASE(free, ct->slots, ct->total);
     memset(ct, 0, sizeof *ct);
 }
 

@@ -100,8 +100,7 @@ void gp_stacks_free(struct gp_stacks *b)
     GP_VEC_FREE(&b->labels);
     gp_map_release(&b->pairs);
     gp_stackset_release(&b->folded);
-    GP_VEC_FREE(&b->names);
-    GP_VEC_FREE(&b->places);
+    GP_RELEASE(gp_vec_free, &b->names, &b->places);
     gp_map_release(&b->place_of);
     free(b);
 }
@@ -198,9 +197,7 @@ void gp_flame_release(struct gp_flame *f)
 {
     gp_calltree_release(&f->tree);
     gp_strings_release(&f->strings);
-    free(f->full);
-    free(f->full_count);
-    free(f->samples);
+    GP_RELEASE(free, f->full, f->full_count, f->samples);
     GP_VEC_FREE(&f->places);
     memset(f, 0, sizeof *f);
 }

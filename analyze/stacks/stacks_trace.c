@@ -652,10 +652,7 @@ static void mark_sampled(struct walk *w)
         w->b->labels.at[label].samples += sum[f];
         gp_buf_release(&name);
     }
-    free(samples);
-    free(sum);
-    free(exact);
-    free(known);
+    GP_RELEASE(free, samples, sum, exact, known);
     gp_stack_tree_release(&tree);
 }
 
@@ -678,18 +675,14 @@ static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct g
     mark_sampled(&w);
     b->stats.overlapping += w.hs->overlapping;
     b->stats.duplicate_corr += v->at.duplicate_corr;
-    gp_map_release(&w.labels);
-    gp_map_release(&w.place_of_track);
-    gp_map_release(&w.place_of_captured);
+    GP_RELEASE(gp_map_release, &w.labels, &w.place_of_track, &w.place_of_captured);
     gp_captured_release(&w.captured);
     gp_map_release(&w.named);
     GP_VEC_FREE(&w.chain);
     GP_VEC_FREE(&w.modules);
     gp_host_memo_release(&w.module_of);
     gp_map_release(&w.place_of_module);
-    free(w.place);
-    free(w.leaves);
-    free(w.process_frame);
+    GP_RELEASE(free, w.place, w.leaves, w.process_frame);
 }
 
 static void add_view(struct gp_stacks *const *b, size_t n, const struct gp_view *v, bool several)

@@ -183,9 +183,6 @@ void gp_stackset_expand(const struct gp_stackset *set, size_t max_nodes, struct 
             weight = gp_add_saturated(weight, x.heap.at[k].weight);
         gp_calltree_add_more(x.ct, x.heap.at[i].parent, strings, weight, k - i);
     }
-    free(x.order);
-    free(x.scratch);
-    free(x.child_of);
-    GP_VEC_FREE(&x.children);
-    GP_VEC_FREE(&x.heap);
+    GP_RELEASE(free, x.order, x.scratch, x.child_of);
+    GP_RELEASE(gp_vec_free, &x.children, &x.heap);
 }

@@ -122,9 +122,7 @@ static void sort_names(struct gp_tracks_build *b)
     }
     if (n) memcpy(l->names.at, names, n * sizeof *names);
     for (size_t i = 0; i < l->n; i++) l->name[i] = to[l->name[i]];
-    free(order);
-    free(to);
-    free(names);
+    GP_RELEASE(free, order, to, names);
 }
 
 /* ---- lanes ---- */
@@ -594,29 +592,18 @@ void gp_tracks_build(struct gp_tracks *l, const struct gp_view *v, const struct 
         free(b.rows[i]);
         free(b.first[i]);
     }
-    gp_map_release(&b.ids);
-    gp_map_release(&b.names);
-    gp_map_release(&b.device_groups);
-    gp_map_release(&b.sharers);
-    GP_VEC_FREE(&b.uses);
-    GP_VEC_FREE(&b.items);
-    free(b.stream_of);
-    free(b.seen);
+    GP_RELEASE(gp_map_release, &b.ids, &b.names, &b.device_groups, &b.sharers);
+    GP_RELEASE(gp_vec_free, &b.uses, &b.items);
+    GP_RELEASE(free, b.stream_of, b.seen);
 }
 
 void gp_tracks_release(struct gp_tracks *l)
 {
     gp_strings_release(&l->strings);
-    GP_VEC_FREE(&l->groups);
-    GP_VEC_FREE(&l->tracks);
-    GP_VEC_FREE(&l->lanes);
-    GP_VEC_FREE(&l->names);
-    GP_VEC_FREE(&l->gaps);
+    GP_RELEASE(gp_vec_free, &l->groups, &l->tracks, &l->lanes, &l->names, &l->gaps);
     for (size_t i = 0; i < l->counters.n; i++) GP_VEC_FREE(&l->counters.at[i].samples);
     GP_VEC_FREE(&l->counters);
-    free(l->row);
-    free(l->table);
-    free(l->name);
+    GP_RELEASE(free, l->row, l->table, l->name);
     for (int i = 0; i < GP_TABLE_COUNT; i++) free(l->place[i]);
     memset(l, 0, sizeof *l);
 }

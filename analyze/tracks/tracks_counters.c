@@ -255,10 +255,8 @@ static void add_memory(struct gp_tracks_build *b)
         join_samples(&b->l->counters.at[all.at[i].allocated]);
         if (all.at[i].reserved != UINT32_MAX) join_samples(&b->l->counters.at[all.at[i].reserved]);
     }
-    gp_map_release(&devices);
-    gp_map_release(&found);
-    GP_VEC_FREE(&numbers);
-    GP_VEC_FREE(&all);
+    GP_RELEASE(gp_map_release, &devices, &found);
+    GP_RELEASE(gp_vec_free, &numbers, &all);
 }
 
 static enum gp_tracks_unit unit_of(const char *unit)

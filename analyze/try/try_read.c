@@ -190,9 +190,7 @@ int gp_try_load(struct gp_try *t, const char *text, size_t n, struct gp_err *err
 static void release_trials(gp_trials *rows)
 {
     for (size_t i = 0; i < rows->n; i++) {
-        GP_VEC_FREE(&rows->at[i].notes);
-        GP_VEC_FREE(&rows->at[i].changes);
-        GP_VEC_FREE(&rows->at[i].samples);
+        GP_RELEASE(gp_vec_free, &rows->at[i].notes, &rows->at[i].changes, &rows->at[i].samples);
     }
     GP_VEC_FREE(rows);
 }

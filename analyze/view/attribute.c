@@ -203,8 +203,6 @@ void gp_attribution_pick(struct gp_attribution *a, const struct gp_attribution *
 
 void gp_attribution_release(struct gp_attribution *a)
 {
-    free(a->node);
-    free(a->api_row);
-    free(a->how);
+    GP_RELEASE(free, a->node, a->api_row, a->how);
     memset(a, 0, sizeof *a);
 }

@@ -18,16 +18,8 @@ void gp_captured_release(struct gp_captured *c)
     if (c->tree) gp_stack_tree_release(c->tree);
     free(c->tree);
     gp_strings_release(&c->labels);
-    gp_map_release(&c->label_of[RANGE]);
-    gp_map_release(&c->label_of[FRAME]);
-    gp_map_release(&c->path_of);
-    gp_map_release(&c->pushed);
-    GP_VEC_FREE(&c->paths);
-    GP_VEC_FREE(&c->names);
-    GP_VEC_FREE(&c->rest);
-    GP_VEC_FREE(&c->around[RANGE]);
-    GP_VEC_FREE(&c->around[FRAME]);
-    GP_VEC_FREE(&c->pushes);
+    GP_RELEASE(gp_map_release, &c->label_of[RANGE], &c->label_of[FRAME], &c->path_of, &c->pushed);
+    GP_RELEASE(gp_vec_free, &c->paths, &c->names, &c->rest, &c->around[RANGE], &c->around[FRAME], &c->pushes);
 }
 
 /* A function has one name whatever line its frames are named after. */

@@ -278,11 +278,7 @@ static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
     for (uint32_t k = 0; k < tracks; k++)
         if (waited[k]) join_waiting(hs, k);
     if (nest.deepest > DEEP) make_jumps(hs);
-    free(waited);
-    free(nest.depth);
-    free(nest.next);
-    free(nest.open);
-    free(nest.at_ns);
+    GP_RELEASE(free, waited, nest.depth, nest.next, nest.open, nest.at_ns);
 }
 
 void gp_host_stack_build(struct gp_host_stack *hs, const struct gp_trace *t) { build(hs, t, false); }
@@ -291,12 +287,7 @@ void gp_host_stack_build_self(struct gp_host_stack *hs, const struct gp_trace *t
 
 void gp_host_stack_release(struct gp_host_stack *hs)
 {
-    free(hs->nodes);
-    free(hs->self_ns);
-    free(hs->first);
-    free(hs->end);
-    free(hs->node_of_call);
-    free(hs->jump);
+    GP_RELEASE(free, hs->nodes, hs->self_ns, hs->first, hs->end, hs->node_of_call, hs->jump);
     memset(hs, 0, sizeof *hs);
 }
 

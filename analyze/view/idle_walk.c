@@ -553,13 +553,8 @@ void gp_idle_walk(const struct gp_view *v, gp_idle_fn *fn, void *ctx)
         each_gap(&w, d, emit_gap);
     }
     gp_gauges_release(&w.gauges);
-    free(w.of_name);
-    free(w.of_node);
+    GP_RELEASE(free, w.of_name, w.of_node, w.stream_of, w.cursor, w.sampled, w.last);
     GP_VEC_FREE(&w.chain);
-    free(w.stream_of);
-    free(w.cursor);
-    free(w.sampled);
-    free(w.last);
 }
 
 int64_t gp_idle_for_host_ns(const int64_t ns[GP_IDLE_CAUSE_COUNT])

@@ -226,8 +226,7 @@ void gp_steps_release(struct gp_steps *s)
     for (size_t i = 0; i < s->v.n; i++) GP_VEC_FREE(&s->v.at[i].windows);
     GP_VEC_FREE(&s->v);
     gp_map_release(&s->of_producer);
-    free(s->rows);
-    free(s->ranges);
+    GP_RELEASE(free, s->rows, s->ranges);
 }
 
 const struct gp_steps_program *gp_steps_of(const struct gp_steps *s, uint32_t producer)

@@ -198,9 +198,7 @@ static void by_graphs(struct gp_steps_program *p, const struct calls *c)
     for (size_t i = 0; i < steps && steps <= GP_STEPS_MOST; i++)
         add_window(p, c, begins[i], i + 1 < steps ? begins[i + 1] : end, (uint32_t)i + 1, false);
     if (p->windows.n) p->source = GP_STEPS_GRAPH;
-    free(symbols);
-    free(places);
-    free(begins);
+    GP_RELEASE(free, symbols, places, begins);
 }
 
 /* ---- any sequence ---- */
@@ -274,8 +272,7 @@ void gp_steps_by_launches(struct gp_steps_program *p, const struct gp_view *v)
     if (!p->windows.n) by_period(p, &c);
     if (!p->windows.n && !mostly_graphs && c.graphs >= 3) by_graphs(p, &c);
     GP_VEC_FREE(&c.v_);
-    gp_map_release(&c.of_name);
-    gp_map_release(&c.is_graph);
+    GP_RELEASE(gp_map_release, &c.of_name, &c.is_graph);
     free(c.symbol_of_config);
     gp_strings_release(&c.labels);
 }

@@ -177,10 +177,8 @@ int gp_steps_by_marker(struct gp_steps_program *p, const struct gp_view *v, cons
     try_candidates(p, &m);
     if (marker) regfree(&m.regex);
     gp_strings_release(&m.bases);
-    gp_map_release(&m.of_name);
-    gp_map_release(&m.of_base);
-    GP_VEC_FREE(&m.names);
-    GP_VEC_FREE(&m.candidates);
+    GP_RELEASE(gp_map_release, &m.of_name, &m.of_base);
+    GP_RELEASE(gp_vec_free, &m.names, &m.candidates);
     free(m.candidate_of);
     return 0;
 }

@@ -198,11 +198,7 @@ void gp_view_release(struct gp_view *v)
 {
     gp_host_stack_release(&v->hs);
     gp_attribution_release(&v->at);
-    free(v->kind_of_config);
-    GP_VEC_FREE(&v->devices);
-    GP_VEC_FREE(&v->streams);
-    free(v->rows);
-    free(v->stream_rows);
-    free(v->device_of_row);
+    GP_RELEASE(free, v->kind_of_config, v->rows, v->stream_rows, v->device_of_row);
+    GP_RELEASE(gp_vec_free, &v->devices, &v->streams);
     memset(v, 0, sizeof *v);
 }

@@ -63,11 +63,7 @@ void gp_wait_index_build(struct gp_wait_index *index, const struct gp_view *v)
 
 void gp_wait_index_release(struct gp_wait_index *index)
 {
-    GP_VEC_FREE(&index->calls);
-    GP_VEC_FREE(&index->streams);
-    GP_VEC_FREE(&index->devices);
-    GP_VEC_FREE(&index->queues);
-    GP_VEC_FREE(&index->threads);
+    GP_RELEASE(gp_vec_free, &index->calls, &index->streams, &index->devices, &index->queues, &index->threads);
 }
 
 size_t gp_wait_rows_of(const gp_wait_rows *rows, uint32_t producer, size_t *end)

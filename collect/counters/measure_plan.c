@@ -158,9 +158,7 @@ void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *
 {
     end_host(p, plan->host);
     gp_metric_names_release(&plan->names);
-    free(plan->units);
-    free(plan->types);
-    free(plan->config);
+    GP_RELEASE(free, plan->units, plan->types, plan->config);
     memset(plan, 0, sizeof *plan);
 }
 

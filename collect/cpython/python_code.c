@@ -129,12 +129,7 @@ static bool load(struct gp_py_codes *codes, struct gp_py_code *c)
     return !memcmp(marks, c->marks, sizeof marks); /* it was the same object all the time */
 }
 
-static void free_code(struct gp_py_code *c)
-{
-    free(c->table);
-    free(c->copies);
-    free(c);
-}
+static void free_code(struct gp_py_code *c) { GP_RELEASE(free, c->table, c->copies, c); }
 
 const struct gp_py_code *gp_py_code(struct gp_py_codes *codes, uint64_t at)
 {

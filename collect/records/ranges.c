@@ -297,9 +297,7 @@ void gp_ranges_close(struct gp_ranges *g, int64_t end_ns)
 void gp_ranges_release(struct gp_ranges *g)
 {
     for (size_t i = 0; i < g->list.n; i++) GP_VEC_FREE(&g->list.at[i].open);
-    GP_VEC_FREE(&g->list);
-    GP_VEC_FREE(&g->started);
-    GP_VEC_FREE(&g->stopped);
+    GP_RELEASE(gp_vec_free, &g->list, &g->started, &g->stopped);
     gp_nodes_release(&g->nodes);
     gp_map_release(&g->threads);
 }

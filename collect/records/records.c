@@ -657,21 +657,8 @@ void gp_records_release(struct gp_records *r)
     gp_records_release_timeless(r);
     gp_trace_release(&r->trace);
     gp_records_release_events(r);
-    gp_map_release(&r->graphs);
-    GP_VEC_FREE(&r->pc_texts);
-    GP_VEC_FREE(&r->graph_launches);
-    GP_VEC_FREE(&r->calls);
-    GP_VEC_FREE(&r->work);
-    GP_VEC_FREE(&r->memory);
-    GP_VEC_FREE(&r->sizes);
-    gp_map_release(&r->addresses);
-    GP_VEC_FREE(&r->unwanted);
-    gp_map_release(&r->fits);
-    GP_VEC_FREE(&r->call_infos[0]);
-    GP_VEC_FREE(&r->call_infos[1]);
-    gp_map_release(&r->names);
-    gp_map_release(&r->threads);
-    gp_map_release(&r->contexts);
-    free(r->corr_keys);
-    free(r->corr_at);
+    GP_RELEASE(gp_map_release, &r->graphs, &r->addresses, &r->fits, &r->names, &r->threads, &r->contexts);
+    GP_RELEASE(gp_vec_free, &r->pc_texts, &r->graph_launches, &r->calls, &r->work, &r->memory, &r->sizes,
+               &r->unwanted, &r->call_infos[0], &r->call_infos[1]);
+    GP_RELEASE(free, r->corr_keys, r->corr_at);
 }

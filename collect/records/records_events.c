@@ -248,9 +248,7 @@ void gp_records_write_events(struct gp_records *r, bool all)
 
 void gp_records_release_events(struct gp_records *r)
 {
-    GP_VEC_FREE(&r->held_events);
-    GP_VEC_FREE(&r->held_waits);
-    GP_VEC_FREE(&r->told_waits);
+    GP_RELEASE(gp_vec_free, &r->held_events, &r->held_waits, &r->told_waits);
     free(r->event_records);
     gp_map_release(&r->event_ids);
 }
@@ -316,10 +314,8 @@ uint64_t gp_records_end_timeless(struct gp_records *r)
 
 void gp_records_release_timeless(struct gp_records *r)
 {
-    gp_map_release(&r->timeless_at);
-    gp_map_release(&r->measured_at);
-    GP_VEC_FREE(&r->timeless);
-    GP_VEC_FREE(&r->measured);
+    GP_RELEASE(gp_map_release, &r->timeless_at, &r->measured_at);
+    GP_RELEASE(gp_vec_free, &r->timeless, &r->measured);
 }
 
 void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)

@@ -300,9 +300,7 @@ void gp_sampler_free(struct gp_sampler *s)
     if (!s) return;
     gp_sampler_stop(s);
     for (size_t i = 0; i < s->processes.n; i++) free_process(s, s->processes.at[i]);
-    GP_VEC_FREE(&s->processes);
-    GP_VEC_FREE(&s->open);
-    GP_VEC_FREE(&s->runs);
+    GP_RELEASE(gp_vec_free, &s->processes, &s->open, &s->runs);
     gp_map_release(&s->index);
     gp_stacks_release(&s->stacks);
     free(s->reader);

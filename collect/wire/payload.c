@@ -6,6 +6,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"
+#include "formats/base/mem.h"
 #include "formats/base/utf8.h"
 
 enum {
@@ -68,10 +69,7 @@ static void free_node(struct gp_payload_node *s)
     if (!s) return;
     for (size_t i = 0; i < s->n_fields; i++) free(s->fields[i].key);
     for (size_t i = 0; i < s->n_values; i++) free(s->values[i].name);
-    free(s->fields);
-    free(s->values);
-    free(s->name);
-    free(s);
+    GP_RELEASE(free, s->fields, s->values, s->name, s);
 }
 
 static const struct gp_payload_node *find(const struct gp_payloads *p, const void *domain, uint64_t id)

@@ -373,11 +373,7 @@ void gp_input_close(struct gp_input *in)
     if (in->ring) stop_ring(in);
     if (in->decoder) in->decoder->close(in->state);
     if (in->close_fd) close(in->raw.fd);
-    free(in->raw.buf);
-    free(in->buf);
-    free(in->peeked);
-    free(in->path);
-    free(in);
+    GP_RELEASE(free, in->raw.buf, in->buf, in->peeked, in->path, in);
 }
 
 int gp_input_rest(struct gp_input *in, size_t max, struct gp_buf *to, struct gp_err *err)

@@ -98,9 +98,6 @@ gp_sid gp_intern_find(const struct gp_strings *s, const char *p, size_t n)
 void gp_strings_release(struct gp_strings *s)
 {
     gp_arena_release(&s->bytes);
-    free(s->at);
-    free(s->len);
-    free(s->hash);
-    free(s->slots);
+    GP_RELEASE(free, s->at, s->len, s->hash, s->slots);
     memset(s, 0, sizeof *s);
 }

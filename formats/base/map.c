@@ -28,9 +28,7 @@ static void grow(struct gp_map *m)
         m->keys[j] = old.keys[i];
         m->vals[j] = old.vals[i];
     }
-    free(old.keys);
-    free(old.vals);
-    free(old.used);
+    GP_RELEASE(free, old.keys, old.vals, old.used);
 }
 
 uint32_t *gp_map_put(struct gp_map *m, uint64_t key, uint32_t default_val)
@@ -55,8 +53,6 @@ const uint32_t *gp_map_get(const struct gp_map *m, uint64_t key)
 
 void gp_map_release(struct gp_map *m)
 {
-    free(m->keys);
-    free(m->vals);
-    free(m->used);
+    GP_RELEASE(free, m->keys, m->vals, m->used);
     memset(m, 0, sizeof *m);
 }

@@ -5,6 +5,7 @@
  *     struct gp_arena a = {0};
  *     char *s = gp_arena_strndup(&a, text, n);
  *     gp_arena_release(&a);
+ *     GP_RELEASE(free, names, sizes, order);
  */
 #ifndef GP_BASE_MEM_H
 #define GP_BASE_MEM_H
@@ -19,6 +20,14 @@ char *gp_strdup(const char *s);
 /* For megabytes that will be written at once: in huge pages if the system has them, which saves most of the
  * time of touching new memory. Freed with free(), not for gp_realloc. */
 void *gp_alloc_large(size_t size);
+
+/* RELEASE, a function of one pointer, of each of the pointers that follow it. They are read before anything is
+ * released: GP_RELEASE(free, list->names, list) is right. */
+#define GP_RELEASE(release, ...)                                                                             \
+    do {                                                                                                     \
+        void *const gp_of_[] = {__VA_ARGS__};                                                                \
+        for (size_t gp_i_ = 0; gp_i_ < sizeof gp_of_ / sizeof *gp_of_; gp_i_++) release(gp_of_[gp_i_]);      \
+    } while (0)
 
 /* Return freed memory to the system, if there is a way: for use after much work in many small pieces. */
 void gp_mem_trim(void);

@@ -186,10 +186,7 @@ int gp_output_close(struct gp_output *out, bool commit, struct gp_err *err)
     if (out->target && commit && !out->error && rename(out->temp, out->target))
         result = fail_with_errno(err, out->path, "cannot rename the finished file", errno);
     if (out->target && (!commit || result)) unlink(out->temp);
-    free(out->temp);
-    free(out->target);
-    free(out->path);
-    free(out);
+    GP_RELEASE(free, out->temp, out->target, out->path, out);
     return result;
 }
 

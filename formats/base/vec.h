@@ -11,6 +11,7 @@
 #define GP_BASE_VEC_H
 
 #include <stdlib.h>
+#include <string.h>
 #include "formats/base/count.h"
 #include "formats/base/mem.h"
 
@@ -53,5 +54,14 @@
         (v)->at = NULL;                                                                                      \
         (v)->n = (v)->cap = 0;                                                                               \
     } while (0)
+
+/* The same of a vector of any type, for GP_RELEASE(). */
+static inline void gp_vec_free(void *v)
+{
+    void *at;
+    memcpy(&at, v, sizeof at);
+    free(at);
+    memset(v, 0, sizeof(GP_VEC(char)));
+}
 
 #endif

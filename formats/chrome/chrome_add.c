@@ -20,9 +20,7 @@ void gp_chrome_chunk_clear(struct gp_chrome_chunk *c)
 void gp_chrome_chunk_release(struct gp_chrome_chunk *c)
 {
     for (int i = 0; i < GP_CHROME_TABLES; i++) gp_events_release(&c->events[i]);
-    GP_VEC_FREE(&c->labels);
-    GP_VEC_FREE(&c->meta);
-    GP_VEC_FREE(&c->frames);
+    GP_RELEASE(gp_vec_free, &c->labels, &c->meta, &c->frames);
 }
 
 void gp_chrome_parser_init(struct gp_chrome_parser *c, uint32_t need)
@@ -36,11 +34,8 @@ void gp_chrome_parser_init(struct gp_chrome_parser *c, uint32_t need)
 void gp_chrome_parser_release(struct gp_chrome_parser *c)
 {
     gp_trace_release(&c->local);
-    GP_VEC_FREE(&c->extras);
-    GP_VEC_FREE(&c->args);
-    GP_VEC_FREE(&c->config_args);
-    gp_buf_release(&c->text);
-    gp_buf_release(&c->repaired);
+    GP_RELEASE(gp_vec_free, &c->extras, &c->args, &c->config_args);
+    GP_RELEASE(gp_buf_release, &c->text, &c->repaired);
 }
 
 /* ---- strings ---- */

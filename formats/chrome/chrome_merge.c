@@ -16,10 +16,7 @@ void gp_chrome_merge_begin(struct gp_chrome_merge *m, struct gp_trace *t)
 
 void gp_chrome_map_release(struct gp_chrome_map *map)
 {
-    GP_VEC_FREE(&map->strings);
-    GP_VEC_FREE(&map->configs);
-    GP_VEC_FREE(&map->processes);
-    GP_VEC_FREE(&map->tracks);
+    GP_RELEASE(gp_vec_free, &map->strings, &map->configs, &map->processes, &map->tracks);
 }
 
 #define EXTEND(v, want)                                                                                      \
@@ -320,10 +317,7 @@ void gp_chrome_merge_end(struct gp_chrome_merge *m)
         for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_drop(&m->t->events[i], GP_COL_EXT);
     }
     gp_trace_release(&p.trace);
-    free(p.of_track);
-    free(p.stream);
-    free(p.is_stream);
-    free(p.final);
+    GP_RELEASE(free, p.of_track, p.stream, p.is_stream, p.final);
     gp_events_release(&m->open);
     gp_trace_release(&m->tracks);
     GP_VEC_FREE(&m->labels);

@@ -732,12 +732,9 @@ int gp_chrome_write(const struct gp_trace *t, gp_chrome_plain_name *plain_name, 
     PUT(&w, "\n]}\n");
     flush(&w);
     gp_chrome_rows_release(&w.rows);
-    gp_buf_release(&w.b);
-    gp_buf_release(&w.plain);
-    gp_map_release(&w.plain_at);
-    gp_map_release(&w.captured_at);
+    GP_RELEASE(gp_buf_release, &w.b, &w.plain);
+    GP_RELEASE(gp_map_release, &w.plain_at, &w.captured_at);
     GP_VEC_FREE(&w.plains);
-    free(w.as_text);
-    free(w.as_object);
+    GP_RELEASE(free, w.as_text, w.as_object);
     return w.stopped ? -1 : 0;
 }

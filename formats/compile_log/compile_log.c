@@ -254,32 +254,16 @@ void gp_compile_log_read(struct gp_compile_log *log, struct gp_input *in, const 
     for (size_t i = 0; i < rd.states.n; i++) GP_VEC_FREE(&rd.states.at[i].stack);
     GP_VEC_FREE(&rd.states);
     gp_map_release(&rd.files);
-    gp_buf_release(&rd.payload);
-    gp_buf_release(&rd.scratch);
-    gp_buf_release(&rd.message.text);
-    gp_buf_release(&rd.message.artifact);
+    GP_RELEASE(gp_buf_release, &rd.payload, &rd.scratch, &rd.message.text, &rd.message.artifact);
     gp_log_lines_release(&lines);
 }
 
 void gp_compile_log_release(struct gp_compile_log *log)
 {
     gp_strings_release(&log->strings);
-    GP_VEC_FREE(&log->inputs);
-    GP_VEC_FREE(&log->processes);
-    GP_VEC_FREE(&log->spans);
-    GP_VEC_FREE(&log->metrics);
-    GP_VEC_FREE(&log->starts);
-    GP_VEC_FREE(&log->restarts);
-    GP_VEC_FREE(&log->breaks);
-    GP_VEC_FREE(&log->recompiles);
-    GP_VEC_FREE(&log->caches);
-    GP_VEC_FREE(&log->graphs);
-    GP_VEC_FREE(&log->kernels);
-    GP_VEC_FREE(&log->operators);
-    GP_VEC_FREE(&log->rounds);
-    GP_VEC_FREE(&log->skips);
-    GP_VEC_FREE(&log->recordings);
-    GP_VEC_FREE(&log->unfused);
+    GP_RELEASE(gp_vec_free, &log->inputs, &log->processes, &log->spans, &log->metrics, &log->starts,
+               &log->restarts, &log->breaks, &log->recompiles, &log->caches, &log->graphs, &log->kernels,
+               &log->operators, &log->rounds, &log->skips, &log->recordings, &log->unfused);
     *log = (struct gp_compile_log){0};
 }
 

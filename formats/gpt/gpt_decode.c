@@ -46,9 +46,7 @@ void gp_block_decoder_free(struct gp_block_decoder *d)
     if (!d) return;
     for (int i = 0; i < WIDE; i++) free(d->wide[i]);
     for (int i = 0; i < NARROW; i++) free(d->narrow[i]);
-    free(d->succ);
-    free(d->local);
-    free(d);
+    GP_RELEASE(free, d->succ, d->local, d);
 }
 
 static void make_room(struct gp_block_decoder *d, size_t n)

@@ -12,19 +12,9 @@ enum { LOST_MOST = 10000, MAX_FIELDS = 32 };
 
 void gp_gpt_names_release(struct gp_gpt_names *names)
 {
-    free(names->strings.at);
-    free(names->processes.at);
-    free(names->tracks.at);
-    free(names->configs.at);
-    free(names->config_names.at);
-    free(names->devices.at);
-    free(names->losses.at);
-    free(names->clocks.at);
-    free(names->nodes.at);
-    free(names->metric_sets.at);
-    free(names->stacks.at);
-    free(names->symbols.at);
-    free(names->paces.at);
+    GP_RELEASE(free, names->strings.at, names->processes.at, names->tracks.at, names->configs.at,
+               names->config_names.at, names->devices.at, names->losses.at, names->clocks.at, names->nodes.at,
+               names->metric_sets.at, names->stacks.at, names->symbols.at, names->paces.at);
     GP_VEC_FREE(&names->native);
     memset(names, 0, sizeof *names);
 }

@@ -217,10 +217,7 @@ static void append(struct gp_trace *to, const struct gp_trace *from, int64_t lat
     if (from->world_size > to->world_size) to->world_size = from->world_size;
     to->input.events += from->input.events;
     to->input.bytes += from->input.bytes;
-    free(j.sids);
-    free(j.processes);
-    free(j.tracks);
-    free(j.configs);
+    GP_RELEASE(free, j.sids, j.processes, j.tracks, j.configs);
 }
 
 /* ---- all ---- */

@@ -173,9 +173,7 @@ static void find_passes(struct expander *x)
         if (waiter[i] == UINT32_MAX) calls[track]++;
     }
     x->waited = group(x, e, waiter);
-    free(waiter);
-    free(calls);
-    free(last);
+    GP_RELEASE(free, waiter, calls, last);
 }
 
 static void add_knot(struct expander *x, struct knot k, int64_t *until_ns)
@@ -739,12 +737,8 @@ static void release(struct expander *x)
         free(groups[i]->rows);
     }
     gp_stack_tree_release(&x->tree);
-    GP_VEC_FREE(&x->knots);
-    GP_VEC_FREE(&x->moments);
-    GP_VEC_FREE(&x->open);
-    GP_VEC_FREE(&x->around);
-    free(x->fresh);
-    free(x->names);
+    GP_RELEASE(gp_vec_free, &x->knots, &x->moments, &x->open, &x->around);
+    GP_RELEASE(free, x->fresh, x->names);
 }
 
 /* So many rows for each observation a damaged file gets at most. */

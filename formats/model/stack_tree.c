@@ -77,8 +77,7 @@ static uint32_t *find_functions(struct gp_stack_tree *tree)
         }
     }
     GP_VEC_FREE(&at_line);
-    gp_map_release(&known);
-    gp_map_release(&lines);
+    GP_RELEASE(gp_map_release, &known, &lines);
     free(weight);
     return of;
 }
@@ -123,12 +122,9 @@ void gp_stack_tree_build(struct gp_stack_tree *tree, const struct gp_trace *t)
 
 void gp_stack_tree_release(struct gp_stack_tree *tree)
 {
-    free(tree->node_of);
-    free(tree->waiting);
-    GP_VEC_FREE(&tree->nodes);
-    GP_VEC_FREE(&tree->functions);
-    gp_map_release(&tree->places);
-    gp_map_release(&tree->children);
+    GP_RELEASE(free, tree->node_of, tree->waiting);
+    GP_RELEASE(gp_vec_free, &tree->nodes, &tree->functions);
+    GP_RELEASE(gp_map_release, &tree->places, &tree->children);
     *tree = (struct gp_stack_tree){0};
 }
 

@@ -330,20 +330,9 @@ static void chain_release(struct chain *c)
 void gp_trace_release(struct gp_trace *t)
 {
     for (int i = 0; i < GP_TABLE_COUNT; i++) gp_events_release(&t->events[i]);
-    GP_VEC_FREE(&t->configs);
-    GP_VEC_FREE(&t->processes);
-    GP_VEC_FREE(&t->tracks);
-    GP_VEC_FREE(&t->devices);
-    GP_VEC_FREE(&t->meta);
-    GP_VEC_FREE(&t->losses);
-    GP_VEC_FREE(&t->clocks);
-    GP_VEC_FREE(&t->node_runs);
-    GP_VEC_FREE(&t->metrics);
-    GP_VEC_FREE(&t->metric_sets);
-    GP_VEC_FREE(&t->metric_values);
-    GP_VEC_FREE(&t->stacks);
-    GP_VEC_FREE(&t->symbols);
-    GP_VEC_FREE(&t->paces);
+    GP_RELEASE(gp_vec_free, &t->configs, &t->processes, &t->tracks, &t->devices, &t->meta, &t->losses,
+               &t->clocks, &t->node_runs, &t->metrics, &t->metric_sets, &t->metric_values, &t->stacks,
+               &t->symbols, &t->paces);
     gp_strings_release(&t->strings);
     free(t->slab);
     if (t->index) {

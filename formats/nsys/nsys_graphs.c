@@ -121,8 +121,7 @@ void gp_nsys_read_graphs(struct gp_nsys *n)
         gp_set_captured(e, i,
                         captured_of(&g, n->process_ids.at[n->t->processes.at[process].producer], e->node[i]));
     }
-    GP_VEC_FREE(&g.list);
-    GP_VEC_FREE(&g.open);
+    GP_RELEASE(gp_vec_free, &g.list, &g.open);
     gp_map_release(&g.at);
     gp_buf_release(&g.text);
 }

@@ -80,8 +80,7 @@ static void read_cpu(struct gp_nsys *n)
         while (at < s.frames.n && s.frames.at[at].sample == i) at++;
         add_sample(&s, i, first, at);
     }
-    GP_VEC_FREE(&s.list);
-    GP_VEC_FREE(&s.frames);
+    GP_RELEASE(gp_vec_free, &s.list, &s.frames);
     gp_map_release(&s.by_id);
     gp_buf_release(&s.text);
 }

@@ -224,8 +224,5 @@ void gp_nsys_release(struct gp_nsys *n)
                              &n->calls};
     for (size_t i = 0; i < GP_COUNT(maps); i++) gp_map_release(maps[i]);
     gp_arena_release(&n->bytes);
-    GP_VEC_FREE(&n->texts);
-    GP_VEC_FREE(&n->pushes);
-    GP_VEC_FREE(&n->process_ids);
-    GP_VEC_FREE(&n->call_list);
+    GP_RELEASE(gp_vec_free, &n->texts, &n->pushes, &n->process_ids, &n->call_list);
 }

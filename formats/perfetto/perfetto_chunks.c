@@ -96,9 +96,7 @@ void gp_pf_next_chunk(struct gp_pf_chunks *c)
 void gp_pf_chunks_release(struct gp_pf_chunks *c)
 {
     for (size_t i = 0; i < c->at.n; i++) {
-        gp_buf_release(&c->at.at[i].raw);
-        gp_buf_release(&c->at.at[i].packed);
-        gp_buf_release(&c->at.at[i].work);
+        GP_RELEASE(gp_buf_release, &c->at.at[i].raw, &c->at.at[i].packed, &c->at.at[i].work);
     }
     GP_VEC_FREE(&c->at);
 }

@@ -66,9 +66,7 @@ static void put_recorded(struct gp_pf *w)
     for (size_t i = 0; i < e->n; i++) rows[first[series[i] + 1]++] = (uint32_t)i;
     for (uint32_t k = 0; k < n; k++) put_series(w, rows + first[k], first[k + 1] - first[k]);
     gp_map_release(&at);
-    free(series);
-    free(rows);
-    free(first);
+    GP_RELEASE(free, series, rows, first);
 }
 
 /* ---- memory ---- */

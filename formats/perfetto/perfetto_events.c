@@ -270,9 +270,5 @@ void gp_pf_tracks_of_events(struct gp_pf *w)
         free(by[i].rows);
         free(by[i].first);
     }
-    GP_VEC_FREE(&o.refs);
-    GP_VEC_FREE(&o.merged);
-    GP_VEC_FREE(&o.lanes);
-    GP_VEC_FREE(&o.open);
-    GP_VEC_FREE(&o.heap);
+    GP_RELEASE(gp_vec_free, &o.refs, &o.merged, &o.lanes, &o.open, &o.heap);
 }

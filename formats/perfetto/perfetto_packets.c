@@ -50,9 +50,7 @@ static void begin_segment(struct gp_pf *w, int64_t at_ns)
     gp_put_number(&part, GP_PF_DEFAULT_CLOCK, GP_PF_DELTAS);
     gp_put_bytes(&packet, GP_PF_DEFAULTS, part.data, part.n);
     gp_put_bytes(gp_pf_raw(&w->chunks), GP_PF_PACKET, packet.data, packet.n);
-    gp_buf_release(&packet);
-    gp_buf_release(&part);
-    gp_buf_release(&event);
+    GP_RELEASE(gp_buf_release, &packet, &part, &event);
 }
 
 /* Sequence 1 is that of the packets that describe tracks. */

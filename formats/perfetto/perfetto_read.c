@@ -262,14 +262,9 @@ static bool next_packet(struct gp_pr *r, struct stream *s)
 static void release(struct gp_pr *r)
 {
     gp_pr_sequences_release(r);
-    GP_VEC_FREE(&r->tracks);
-    GP_VEC_FREE(&r->markers);
-    GP_VEC_FREE(&r->key_of);
-    gp_map_release(&r->track_at);
-    gp_map_release(&r->flows);
-    gp_map_release(&r->processes);
-    gp_buf_release(&r->event.members);
-    gp_buf_release(&r->text);
+    GP_RELEASE(gp_vec_free, &r->tracks, &r->markers, &r->key_of);
+    GP_RELEASE(gp_map_release, &r->track_at, &r->flows, &r->processes);
+    GP_RELEASE(gp_buf_release, &r->event.members, &r->text);
 }
 
 static int read_perfetto(struct gp_trace *t, struct gp_input *in, const struct gp_read_opts *opts,

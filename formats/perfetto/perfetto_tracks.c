@@ -34,9 +34,7 @@ static void put_process(struct gp_pf *w, uint32_t i)
     put_text(&process, GP_PF_PROCESS_NAME, gp_buf_str(&name), name.n);
     gp_put_bytes(&track, GP_PF_PROCESS, process.data, process.n);
     gp_pf_packet(w, GP_PF_TRACK, &track);
-    gp_buf_release(&track);
-    gp_buf_release(&process);
-    gp_buf_release(&name);
+    GP_RELEASE(gp_buf_release, &track, &process, &name);
 }
 
 void gp_pf_processes(struct gp_pf *w)
@@ -107,9 +105,7 @@ uint64_t gp_pf_track(struct gp_pf *w, uint32_t track, const char *suffix)
         uuid = put_named(w, on_device ? device_group(w, k) : w->process_uuids[k->process], name.data, name.n,
                          track + 1, NULL);
     }
-    gp_buf_release(&name);
-    gp_buf_release(&descriptor);
-    gp_buf_release(&thread);
+    GP_RELEASE(gp_buf_release, &name, &descriptor, &thread);
     return uuid;
 }
 

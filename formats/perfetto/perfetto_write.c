@@ -75,9 +75,7 @@ static void find_launches(struct gp_pf *w)
     free(calls.dense);
     gp_map_release(&calls.sparse);
     if (any) return;
-    free(w->launch_of);
-    free(w->first);
-    free(w->launches);
+    GP_RELEASE(free, w->launch_of, w->first, w->launches);
     w->launch_of = w->first = w->launches = NULL;
 }
 
@@ -114,16 +112,10 @@ int gp_perfetto_write(const struct gp_trace *t, gp_perfetto_plain_name *plain_na
     int stopped = w.chunks.stopped ? -1 : 0;
     gp_pf_chunks_release(&w.chunks);
     for (int i = 0; i < GP_PF_KINDS; i++) GP_VEC_FREE(&w.known[i]);
-    gp_buf_release(&w.interned);
-    gp_buf_release(&w.event);
-    gp_buf_release(&w.config_args);
-    GP_VEC_FREE(&w.configs);
-    GP_VEC_FREE(&w.class_of);
+    GP_RELEASE(gp_buf_release, &w.interned, &w.event, &w.config_args);
+    GP_RELEASE(gp_vec_free, &w.configs, &w.class_of);
     gp_strings_release(&w.own);
     gp_map_release(&w.group_uuids);
-    free(w.process_uuids);
-    free(w.launch_of);
-    free(w.first);
-    free(w.launches);
+    GP_RELEASE(free, w.process_uuids, w.launch_of, w.first, w.launches);
     return stopped;
 }

@@ -290,10 +290,7 @@ int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in, void (*progress
                                       .bytes = end.bytes,
                                       .events = s->rows.n};
     GP_VEC_FREE(&b.runs);
-    gp_map_release(&b.frame_ids);
-    gp_map_release(&b.stack_ids);
-    gp_map_release(&b.stream_ids);
-    gp_map_release(&b.context_ids);
+    GP_RELEASE(gp_map_release, &b.frame_ids, &b.stack_ids, &b.stream_ids, &b.context_ids);
     if (failed) gp_snapshot_release(s);
     return failed ? -1 : 0;
 }
@@ -301,22 +298,10 @@ int gp_snapshot_read(struct gp_snapshot *s, struct gp_input *in, void (*progress
 void gp_snapshot_release(struct gp_snapshot *s)
 {
     gp_strings_release(&s->strings);
-    free(s->rows.action);
-    free(s->rows.stream);
-    free(s->rows.context);
-    free(s->rows.stack);
-    free(s->rows.addr);
-    free(s->rows.size);
-    free(s->rows.time_ns);
-    GP_VEC_FREE(&s->traces);
-    GP_VEC_FREE(&s->segments);
-    GP_VEC_FREE(&s->blocks);
-    GP_VEC_FREE(&s->marks);
-    GP_VEC_FREE(&s->frames);
-    GP_VEC_FREE(&s->stack_frames);
-    GP_VEC_FREE(&s->stacks);
-    GP_VEC_FREE(&s->contexts);
-    GP_VEC_FREE(&s->streams);
+    GP_RELEASE(free, s->rows.action, s->rows.stream, s->rows.context, s->rows.stack, s->rows.addr,
+               s->rows.size, s->rows.time_ns);
+    GP_RELEASE(gp_vec_free, &s->traces, &s->segments, &s->blocks, &s->marks, &s->frames, &s->stack_frames,
+               &s->stacks, &s->contexts, &s->streams);
     memset(s, 0, sizeof *s);
 }
 

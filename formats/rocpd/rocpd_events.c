@@ -265,10 +265,8 @@ static void read_gauges(struct gp_rocpd *r)
             gp_gauge_put(r->t, times.at[*when], gauges.at[*what].track, gauges.at[*what].gauge, NULL, value);
             r->t->input.events++;
         }
-    gp_map_release(&time_at);
-    gp_map_release(&gauge_at);
-    GP_VEC_FREE(&times);
-    GP_VEC_FREE(&gauges);
+    GP_RELEASE(gp_map_release, &time_at, &gauge_at);
+    GP_RELEASE(gp_vec_free, &times, &gauges);
 }
 
 void gp_rocpd_events(struct gp_rocpd *r)

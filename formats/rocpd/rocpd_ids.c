@@ -230,12 +230,7 @@ void gp_rocpd_release(struct gp_rocpd *r)
                              &r->place_at, &r->time_at,   &r->stream_names, &r->categories, &r->process_at};
     for (size_t i = 0; i < GP_COUNT(maps); i++) gp_map_release(maps[i]);
     gp_arena_release(&r->bytes);
-    GP_VEC_FREE(&r->texts);
-    GP_VEC_FREE(&r->threads);
-    GP_VEC_FREE(&r->agents);
-    GP_VEC_FREE(&r->kernels);
-    GP_VEC_FREE(&r->events);
-    GP_VEC_FREE(&r->places);
-    GP_VEC_FREE(&r->times);
+    GP_RELEASE(gp_vec_free, &r->texts, &r->threads, &r->agents, &r->kernels, &r->events, &r->places,
+               &r->times);
     gp_buf_release(&r->name);
 }

@@ -550,15 +550,8 @@ void gp_hlo_add(struct gp_hlo *h, struct gp_trace *t, uint64_t id, struct gp_wir
     for (struct gp_wire_field f; gp_wire_next(&proto, &f);)
         if (f.tag == HLO_MODULE) read_module(&r, gp_wire_message(&f));
     name_kernels(&r);
-    gp_map_release(&r.instruction_at);
-    gp_map_release(&r.computation_at);
-    gp_map_release(&r.parameter_at);
-    GP_VEC_FREE(&r.instructions);
-    GP_VEC_FREE(&r.computations);
-    GP_VEC_FREE(&r.files);
-    GP_VEC_FREE(&r.functions);
-    GP_VEC_FREE(&r.places);
-    GP_VEC_FREE(&r.frames);
+    GP_RELEASE(gp_map_release, &r.instruction_at, &r.computation_at, &r.parameter_at);
+    GP_RELEASE(gp_vec_free, &r.instructions, &r.computations, &r.files, &r.functions, &r.places, &r.frames);
     gp_buf_release(&r.text);
 }
 

@@ -565,10 +565,7 @@ static int read_xplane(struct gp_trace *t, struct gp_input *in, const struct gp_
     GP_VEC_FREE(&r.stat_metas);
     GP_VEC_FREE(&r.event_metas);
     gp_hlo_release(&r.hlo);
-    gp_buf_release(&r.members);
-    gp_buf_release(&r.launch);
-    gp_buf_release(&r.text);
-    gp_buf_release(&file);
+    GP_RELEASE(gp_buf_release, &r.members, &r.launch, &r.text, &file);
     return 0;
 }
 

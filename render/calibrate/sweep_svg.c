@@ -248,7 +248,5 @@ void gp_sweep_svg(struct gp_buf *out, const struct gp_calibration *c)
         gp_svg_close(&w);
     }
     gp_svg_end(&w);
-    gp_buf_release(&title);
-    gp_buf_release(&words);
-    gp_buf_release(&css);
+    GP_RELEASE(gp_buf_release, &title, &words, &css);
 }

@@ -86,12 +86,7 @@ static const char *last_part(const char *path, size_t *n)
     return path + from;
 }
 
-static void free_texts(struct folder *f)
-{
-    free(f->name);
-    free(f->only);
-    free(f->given);
-}
+static void free_texts(struct folder *f) { GP_RELEASE(free, f->name, f->only, f->given); }
 
 void gp_catalog_add_fd(struct gp_catalog *s, int fd, const char *name)
 {

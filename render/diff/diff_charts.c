@@ -173,9 +173,7 @@ void gp_diff_waterfall_svg(struct gp_buf *out, const struct gp_diff *d, size_t t
     gp_buf_puts(&text, foot);
     gp_plot_text(&s, "foot", MARGIN, height - 12, &text);
     gp_svg_end(&s);
-    gp_buf_release(&css);
-    gp_buf_release(&words);
-    gp_buf_release(&text);
+    GP_RELEASE(gp_buf_release, &css, &words, &text);
     gp_arena_release(&falls.mem);
 }
 

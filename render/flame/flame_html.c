@@ -134,9 +134,7 @@ static void pack_tree(struct writer *x, const struct gp_flame *f, struct gp_buf 
         gp_buf_put(to, columns[i].data, columns[i].n);
         gp_buf_release(&columns[i]);
     }
-    free(o.first);
-    free(o.next);
-    free(x->last);
+    GP_RELEASE(free, o.first, o.next, x->last);
 }
 
 static void put_data(struct writer *x)

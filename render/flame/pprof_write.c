@@ -305,9 +305,7 @@ static void write_samples(struct writer *w, const struct gp_flame *f)
         end_message(w, PROFILE_SAMPLE);
     }
     gp_map_release(&places);
-    free(w->function);
-    free(w->depth);
-    free(w->outer);
+    GP_RELEASE(free, w->function, w->depth, w->outer);
 }
 
 /* ---- the profile ---- */
@@ -363,9 +361,7 @@ void gp_pprof_write(struct gp_output *out, const struct gp_flame *flames, size_t
     for (size_t i = 0; i < n; i++) write_samples(&w, &flames[i]);
     write_rest(&w);
     deflateEnd(&w.z);
-    gp_buf_release(&w.profile);
-    gp_buf_release(&w.message);
-    gp_buf_release(&w.inner);
+    GP_RELEASE(gp_buf_release, &w.profile, &w.message, &w.inner);
     gp_strings_release(&w.strings);
     gp_map_release(&w.by_name);
     GP_VEC_FREE(&w.functions);

@@ -1,6 +1,7 @@
 #include <ctype.h>
 #include <string.h>
 #include "formats/base/json_write.h"
+#include "formats/base/mem.h"
 #include "render/mcp/mcp.h"
 
 enum { MESSAGES_PART = 4 }; /* messages, and the list of what was left out, have a fourth of an answer each */
@@ -213,7 +214,5 @@ void gp_mcp_answer(const struct gp_mcp_call *c, const struct gp_mcp_result *r, s
     gp_buf_puts(reply, "{\"jsonrpc\":\"2.0\",\"id\":");
     gp_buf_put(reply, c->id.data, c->id.n);
     gp_buf_printf(reply, ",\"result\":%s}\n", gp_buf_str(&b));
-    gp_buf_release(&b);
-    gp_buf_release(&a.command);
-    gp_buf_release(&a.notes);
+    GP_RELEASE(gp_buf_release, &b, &a.command, &a.notes);
 }

@@ -254,9 +254,7 @@ static void put_growth_of(struct page *p, const struct gp_memory_device *d)
                                                .rows_n = columns,
                                                .ticks = ticks});
     gp_page_close(&p->w);
-    free(values);
-    free(rows);
-    free(ticks);
+    GP_RELEASE(free, values, rows, ticks);
 }
 
 static void put_growth(void *page)

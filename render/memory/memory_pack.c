@@ -359,7 +359,6 @@ void gp_memory_pack(struct gp_buf *b, const struct gp_memory *m, uint32_t device
     put_ranges(&p, ranges);
     free(f.of_site);
     gp_map_release(&f.index);
-    gp_buf_release(&f.packed);
-    gp_buf_release(&p.text);
+    GP_RELEASE(gp_buf_release, &f.packed, &p.text);
     gp_strings_release(&p.texts);
 }

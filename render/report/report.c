@@ -13,13 +13,10 @@ enum { LINE_BYTES = 1024 };
 void gp_report_release(struct gp_report *r)
 {
     for (size_t i = 0; i < r->tables.n; i++) {
-        GP_VEC_FREE(&r->tables.at[i]->columns);
-        GP_VEC_FREE(&r->tables.at[i]->cells);
-        GP_VEC_FREE(&r->tables.at[i]->classes);
+        GP_RELEASE(gp_vec_free, &r->tables.at[i]->columns, &r->tables.at[i]->cells,
+                   &r->tables.at[i]->classes);
     }
-    GP_VEC_FREE(&r->tables);
-    GP_VEC_FREE(&r->quality);
-    GP_VEC_FREE(&r->verdict);
+    GP_RELEASE(gp_vec_free, &r->tables, &r->quality, &r->verdict);
     gp_arena_release(&r->mem);
 }
 

@@ -45,8 +45,6 @@ int main(int argc, char **argv)
                   gp_schema_make(&made, argv[2], part.n ? part.data : "", part.n, read_part, &folder, &err));
     if (failed) fprintf(stderr, "gp_schema: %s: %s\n", argv[2], err.msg);
     else if (fwrite(made.data, 1, made.n, stdout) != made.n || fflush(stdout)) failed = 1;
-    gp_buf_release(&name);
-    gp_buf_release(&part);
-    gp_buf_release(&made);
+    GP_RELEASE(gp_buf_release, &name, &part, &made);
     return failed ? 2 : 0;
 }

@@ -187,8 +187,5 @@ void gp_roofline_svg(struct gp_buf *out, const struct gp_roofline *r, const stru
     }
     draw_lines(&w, "foot", foot, &roofs);
     gp_svg_end(&w);
-    gp_buf_release(&title);
-    gp_buf_release(&words);
-    gp_buf_release(&roofs);
-    gp_buf_release(&css);
+    GP_RELEASE(gp_buf_release, &title, &words, &roofs, &css);
 }

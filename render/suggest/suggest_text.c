@@ -39,9 +39,7 @@ static void put_interval(struct gp_buf *b, int64_t low, int64_t high, int64_t wh
     if (several) gp_buf_put(b, from.data, alike ? unit_at(&from) : from.n);
     if (several) gp_buf_puts(b, " to ");
     gp_buf_put(b, to.data, same_unit(&to, &whole) && (!several || alike) ? unit_at(&to) : to.n);
-    gp_buf_release(&from);
-    gp_buf_release(&to);
-    gp_buf_release(&whole);
+    GP_RELEASE(gp_buf_release, &from, &to, &whole);
 }
 
 /* " (31 to 121)", no more than there is: a step may be longer, and then more may be saved. */

@@ -94,11 +94,7 @@ static void put_names(struct gp_buf *b, const struct gp_tracks *l)
         if (l->names.at[i].kind == GP_FRAME_IDLE)
             gp_buf_printf(b, "%s[%zu,%" PRIu32 "]", n++ ? "," : "", i, l->names.at[i].name);
     gp_buf_putc(b, ']');
-    gp_buf_release(&full);
-    gp_buf_release(&label);
-    gp_buf_release(&clean);
-    gp_buf_release(&whole);
-    gp_buf_release(&labels);
+    GP_RELEASE(gp_buf_release, &full, &label, &clean, &whole, &labels);
 }
 
 static void put_kinds(struct gp_buf *b)

@@ -496,13 +496,7 @@ void gp_timeline_pack(struct gp_timeline *tl, const struct gp_tracks *l, const s
 void gp_timeline_release(struct gp_timeline *tl)
 {
     drop_sections(tl, 0);
-    GP_VEC_FREE(&tl->sections);
-    GP_VEC_FREE(&tl->windows);
-    GP_VEC_FREE(&tl->refs);
-    GP_VEC_FREE(&tl->blocks);
-    free(tl->shown);
-    free(tl->number);
-    free(tl->first);
-    free(tl->units);
+    GP_RELEASE(gp_vec_free, &tl->sections, &tl->windows, &tl->refs, &tl->blocks);
+    GP_RELEASE(free, tl->shown, tl->number, tl->first, tl->units);
     memset(tl, 0, sizeof *tl);
 }
