@@ -32,21 +32,34 @@ static uint32_t ppm(int64_t part_ns, int64_t of_ns)
     return share < 1e9 ? (uint32_t)share : 1000000000;
 }
 
+/* Of the recording that runs, or of the last one: what steps show, where it is more than what was counted. */
+static int64_t cost(const struct gp_budget *b)
+{
+    int64_t counted_ns = total(b);
+    return b->shown_ns > counted_ns ? b->shown_ns : counted_ns;
+}
+
 static void record(struct gp_budget *b, int64_t now_ns)
 {
+    b->spent_ns += cost(b);
+    if (!b->measured) b->assumed += b->launches;
+    else if (b->shown_ns > total(b)) {
+        b->spent_ns += b->assumed * (b->launch_ns - total(b) / b->launches);
+        b->assumed = 0;
+    }
     b->phase = GP_BUDGET_RECORD;
     b->since_ns = now_ns;
     b->due_ns = now_ns + (in_windows(b) ? WINDOW_NS : EVALUATE_NS);
-    b->launches = 0;
+    b->launches = b->shown_ns = 0;
     memset(b->cost_ns, 0, sizeof b->cost_ns);
 }
 
-/* Leave out parts, in their order, until the cost of the last ELAPSED_NS is under the limit. */
-static void step_down(struct gp_budget *b, int64_t elapsed_ns)
+/* Leave out parts, in their order, until the cost of the last recording is under the limit. */
+static void step_down(struct gp_budget *b)
 {
-    int64_t cost_ns = total(b);
+    int64_t cost_ns = cost(b);
     uint32_t out = b->left_out;
-    for (unsigned i = 0; i < REST_OF_IT && ppm(cost_ns, elapsed_ns) > b->limit_ppm; i++) {
+    for (unsigned i = 0; i < REST_OF_IT && ppm(cost_ns, b->recorded_ns) > b->limit_ppm; i++) {
         uint32_t part = 1u << i;
         bool saves = b->parts & part & ~out && b->cost_ns[i] > 0;
         if (part == GP_BUDGET_WINDOWS) out = GP_BUDGET_WINDOWS; /* with everything in them */
@@ -57,24 +70,19 @@ static void step_down(struct gp_budget *b, int64_t elapsed_ns)
     b->left_out = out;
 }
 
-/* What steps show is added where it is more than what was counted: there it belongs to the launches. */
-static void believe_steps(struct gp_budget *b, int64_t elapsed_ns, const struct gp_budget_counts *c)
+/* Records are counted when CUPTI hands them out, so the last ones of a recording after its end. */
+static void believe_steps(struct gp_budget *b, const struct gp_budget_counts *c)
 {
-    int64_t bare_ns = c->step_rest_ns ? c->step_rest_ns : c->step_before_ns, counted_ns = total(b);
+    int64_t bare_ns = c->step_rest_ns ? c->step_rest_ns : c->step_before_ns;
     b->measured = bare_ns && c->step_with_ns > bare_ns && b->launches;
-    b->assumed += b->measured ? 0 : b->launches;
+    b->shown_ns = 0;
     if (!b->measured) return;
-    double shown_ns = (double)elapsed_ns * (1 - (double)bare_ns / (double)c->step_with_ns);
-    b->launch_ns = (int64_t)(shown_ns / (double)b->launches);
-    if (shown_ns <= (double)counted_ns) return;
-    b->cost_ns[REST_OF_IT] += (int64_t)shown_ns - counted_ns;
-    b->spent_ns += b->assumed * (b->launch_ns - counted_ns / b->launches);
-    b->assumed = 0;
+    b->shown_ns = (int64_t)((double)b->recorded_ns * (1 - (double)bare_ns / (double)c->step_with_ns));
+    b->launch_ns = b->shown_ns / b->launches;
 }
 
-static void rest(struct gp_budget *b, int64_t now_ns, int64_t elapsed_ns)
+static void rest(struct gp_budget *b, int64_t now_ns)
 {
-    b->window_ns = (int64_t)((double)total(b) / (double)elapsed_ns * (double)LONGEST_NS);
     b->moves_ns = b->moved_ns ? b->moved_ns : MOVES_NS;
     b->phase = GP_BUDGET_REST;
     b->since_ns = now_ns;
@@ -85,35 +93,41 @@ static void rest(struct gp_budget *b, int64_t now_ns, int64_t elapsed_ns)
 static bool is_rested(const struct gp_budget *b, int64_t now_ns)
 {
     int64_t moves_ns = b->moves_ns > 2 * b->moved_ns ? b->moves_ns : 2 * b->moved_ns;
-    double needed_ns = (double)(b->spent_ns + b->window_ns + moves_ns) * 1e6 / (double)b->limit_ppm;
+    double window_ns = (double)cost(b) / (double)b->recorded_ns * (double)LONGEST_NS;
+    double needed_ns = ((double)(b->spent_ns + cost(b) + moves_ns) + window_ns) * 1e6 / (double)b->limit_ppm;
     return (double)(now_ns - b->begun_ns) >= needed_ns;
+}
+
+static uint32_t share_of_all(const struct gp_budget *b, int64_t now_ns)
+{
+    return ppm(b->spent_ns + cost(b), now_ns - b->begun_ns);
 }
 
 static void recorded(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
-    int64_t elapsed_ns = now_ns - b->since_ns;
     if (now_ns < b->due_ns) return;
-    believe_steps(b, elapsed_ns, c);
-    b->spent_ns += total(b);
+    b->recorded_ns = now_ns - b->since_ns;
+    believe_steps(b, c);
     if (!in_windows(b)) {
-        b->share_ppm = ppm(total(b), elapsed_ns);
-        step_down(b, elapsed_ns);
+        b->share_ppm = ppm(cost(b), b->recorded_ns);
+        step_down(b);
     }
     bool compare = !b->compared && c->step_with_ns && !c->step_rest_ns && !c->step_before_ns;
     b->compared |= compare;
     b->due_ns = now_ns + COMPARED * c->step_with_ns;
-    if (in_windows(b)) b->share_ppm = ppm(b->spent_ns, now_ns - b->begun_ns);
-    if (in_windows(b) || compare) rest(b, now_ns, elapsed_ns);
+    if (in_windows(b)) b->share_ppm = share_of_all(b, now_ns);
+    if (in_windows(b) || compare) rest(b, now_ns);
     else record(b, now_ns);
 }
 
 /* Do steps stay longer than they were before CUPTI came? That is a cost as well, and nothing avoids it. */
 static void rested(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
-    if (c->step_before_ns && c->step_rest_ns)
-        b->stays_ppm = ppm(c->step_rest_ns - c->step_before_ns, c->step_before_ns);
+    believe_steps(b, c);
+    if (c->step_before_ns && c->step_stays_ns)
+        b->stays_ppm = ppm(c->step_stays_ns - c->step_before_ns, c->step_before_ns);
     if (in_windows(b) ? !is_rested(b, now_ns) : now_ns < b->due_ns) return;
-    if (in_windows(b)) b->share_ppm = ppm(b->spent_ns, now_ns - b->begun_ns);
+    if (in_windows(b)) b->share_ppm = share_of_all(b, now_ns);
     if (b->stays_ppm > b->limit_ppm) b->phase = GP_BUDGET_OVER;
     else record(b, now_ns);
 }

@@ -22,10 +22,10 @@
 /* What recording a thing costs the thread that does it, in ns: on an H200 with CUPTI 13.0, rounded up
  * (tests/bench/README.md). Of a launch it is what steps of real programs lose in all, per launch. */
 enum {
-    GP_BUDGET_LAUNCH_NS = 4000,
+    GP_BUDGET_LAUNCH_NS = 6000,
     GP_BUDGET_NOTE_NS = 200, /* a callback at both ends of a call, and its note */
     GP_BUDGET_ALLOCATION_NS = 1000,
-    GP_BUDGET_NODE_NS = 450
+    GP_BUDGET_NODE_NS = 1500
 };
 
 /* What has happened since the turn before. */
@@ -34,8 +34,8 @@ struct gp_budget_counts {
     uint64_t nodes;
     uint64_t calls, waits, allocations; /* recorded; CALLS: API calls other than launches */
     int64_t moved_ns;                   /* in which CUPTI came or left */
-    /* medians of steps, 0: unknown: while it is recorded, in rests, and before CUPTI came first */
-    int64_t step_with_ns, step_rest_ns, step_before_ns;
+    /* of steps, 0: unknown: means while it is recorded and in rests, medians in rests and before CUPTI */
+    int64_t step_with_ns, step_rest_ns, step_stays_ns, step_before_ns;
 };
 
 enum gp_budget_phase {
@@ -55,10 +55,11 @@ struct gp_budget {
     /* private */
     int64_t begun_ns, since_ns, due_ns;
     bool compared;
-    int64_t spent_ns, moved_ns;           /* in all; in this rest and the window behind it */
-    int64_t window_ns, moves_ns;          /* what the next window is likely to cost, and its moves */
+    int64_t spent_ns, moved_ns;           /* before this recording; in this rest and the window behind it */
+    int64_t moves_ns;                     /* what the next window's moves are likely to cost */
+    int64_t recorded_ns, shown_ns;        /* the last recording, and what its steps lost */
     int64_t launches, assumed;            /* of this recording; those whose cost was assumed */
-    int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* by part; the last is never left out */
+    int64_t cost_ns[GP_BUDGET_PARTS + 1]; /* counted, by part; the last is never left out */
 };
 
 void gp_budget_init(struct gp_budget *b, uint32_t limit_ppm, uint32_t parts);

@@ -90,8 +90,9 @@ void gp_inject_budget_turn(const struct gp_inject_budget_switches *to, int64_t n
                                  .waits = take(GP_INJECT_WAIT),
                                  .allocations = take(GP_INJECT_ALLOCATION),
                                  .moved_ns = to->moved(),
-                                 .step_with_ns = gp_pace_median(&self.recorded, true),
-                                 .step_rest_ns = gp_pace_median(&self.else_, true),
+                                 .step_with_ns = gp_pace_mean(&self.recorded, true),
+                                 .step_rest_ns = gp_pace_mean(&self.else_, true),
+                                 .step_stays_ns = gp_pace_median(&self.else_, true),
                                  .step_before_ns = gp_pace_median(&self.else_, false)};
     self.work = *work;
     gp_budget_turn(&self.budget, now_ns, &c);

@@ -69,27 +69,44 @@ static CUpti_ActivityKind kind_of_calls(bool driver)
  * While calls are reported, CUPTI 13.0 keeps for each thread which of them it is in. What is entered then and
  * left when its reports are off stays there: later calls get its number and no time, and after some twenty
  * CUPTI writes where it must not, and the program dies. So what we switch off by ourselves is switched off
- * where a call of the program ends, with all of its threads that make calls there. */
+ * where a call of the program ends, with all of its threads that make calls there, or outside of calls for a
+ * while: a thread that waits for another one, as for autograd's, makes none. */
 
+enum { CALLERS_MOST = 256 };
 static const int64_t LOOK_NS = 5000000, /* which threads make calls */
     SURE_NS = 20000000,                 /* a driver call may be part of a runtime call until then */
-    PARK_NS = 10000000, SOON_NS = 50000000, WAIT_NS = 2000000000;
+    QUIET_NS = 2000000, PARK_NS = 10000000, SOON_NS = 50000000, WAIT_NS = 2000000000;
 
 static struct {
     void (*then)(void);
     int64_t since_ns;
     _Atomic unsigned round, done; /* round 0: nothing is awaited */
     unsigned rounds;
-    _Atomic int seen, parked; /* threads that make calls, and those of them that wait for the others */
-    _Atomic int waiting;      /* threads in calls that wait */
-    _Atomic bool all;         /* calls are reported that are not of interest otherwise */
+    _Atomic unsigned seen;                    /* threads that make calls */
+    _Atomic int64_t outside_ns[CALLERS_MOST]; /* of each: since when it is in no call, 0: in one */
+    _Atomic int waiting;                      /* threads in calls that wait */
+    _Atomic bool all;                         /* calls are reported that are not of interest otherwise */
 } ends;
 
 static _Thread_local struct {
-    unsigned round, depth;
+    unsigned round, depth, at;
 } mine;
 
-static bool all_are_parked(void) { return atomic_load(&ends.parked) >= atomic_load(&ends.seen); }
+static void i_am_outside(int64_t since_ns)
+{
+    if (mine.at < CALLERS_MOST) atomic_store(&ends.outside_ns[mine.at], since_ns);
+}
+
+static bool all_are_outside(void)
+{
+    int64_t before_ns = gp_now_ns() - QUIET_NS;
+    unsigned n = atomic_load(&ends.seen);
+    for (unsigned i = 0; i < n && i < CALLERS_MOST; i++) {
+        int64_t since_ns = atomic_load(&ends.outside_ns[i]);
+        if (!since_ns || since_ns > before_ns) return false;
+    }
+    return n <= CALLERS_MOST;
+}
 
 static bool is_done(void) { return atomic_load(&ends.done) == mine.round; }
 
@@ -109,24 +126,29 @@ static void on_end(bool driver, bool enter)
     if (mine.round != round) {
         mine.round = round;
         mine.depth = 0;
-        atomic_fetch_add(&ends.seen, 1);
+        mine.at = atomic_fetch_add(&ends.seen, 1);
     }
+    i_am_outside(0);
     if (enter) {
         mine.depth++;
         return;
     }
     bool seen_begin = mine.depth > 0;
     if (seen_begin && --mine.depth) return;
+    i_am_outside(ends.since_ns + age_ns);
     if ((driver && (!seen_begin || age_ns < SURE_NS)) || age_ns < LOOK_NS) return;
-    atomic_fetch_add(&ends.parked, 1);
-    bool now = age_ns >= SOON_NS || wait_until(all_are_parked);
+    i_am_outside(1); /* until this one is let go */
+    bool now = age_ns >= SOON_NS || wait_until(all_are_outside);
     if (now && atomic_compare_exchange_strong(&ends.round, &round, 0)) {
+        gp_debug("%u threads make calls, %s of them are in one", atomic_load(&ends.seen),
+                 age_ns < SOON_NS ? "none" : "some");
         ends.then();
         atomic_store(&ends.done, mine.round);
     } else if (now) {
         wait_until(is_done); /* another thread is at it */
+    } else if (!is_done()) {
+        i_am_outside(gp_now_ns());
     }
-    atomic_fetch_sub(&ends.parked, 1);
 }
 
 static bool has_other_use(bool driver, uint32_t cbid);
@@ -154,7 +176,7 @@ int64_t gp_tracer_await_end(void (*then)(void))
     ends.then = then;
     ends.since_ns = gp_now_ns();
     atomic_store(&ends.seen, 0);
-    atomic_store(&ends.parked, 0);
+    for (unsigned i = 0; i < CALLERS_MOST; i++) atomic_store(&ends.outside_ns[i], 0);
     atomic_store(&ends.round, ++ends.rounds);
     return known && atomic_load(&ends.waiting) <= 0 ? SOON_NS : WAIT_NS;
 }

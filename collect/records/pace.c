@@ -110,11 +110,27 @@ static int64_t median(const struct gp_pace_steps *s, bool latest)
     return n >= FEW ? sorted[n / 2] : 0;
 }
 
-int64_t gp_pace_median(const struct gp_pace_markers *m, bool after)
+static const struct gp_pace_steps *steps_of(const struct gp_pace_markers *m, bool after)
 {
+    static const struct gp_pace_steps none;
     uint32_t best = choose(m);
     const struct gp_pace_marker *k = best ? &m->list.at[best - 1] : NULL;
-    return k ? median(after ? &k->after : &k->before, true) : 0;
+    return !k ? &none : after ? &k->after : &k->before;
+}
+
+int64_t gp_pace_median(const struct gp_pace_markers *m, bool after)
+{
+    return median(steps_of(m, after), true);
+}
+
+int64_t gp_pace_mean(const struct gp_pace_markers *m, bool after)
+{
+    const struct gp_pace_steps *s = steps_of(m, after);
+    int64_t most_ns = 2 * median(s, true), n = 0;
+    double sum_ns = 0;
+    for (; n < GP_PACE_KEPT && (uint64_t)n < s->n; n++)
+        sum_ns += (double)(s->dur_ns[n] < most_ns ? s->dur_ns[n] : most_ns);
+    return n ? (int64_t)(sum_ns / (double)n) : 0;
 }
 
 bool gp_pace_look(const struct gp_pace_markers *m, bool runs, struct gp_pace_view *view)

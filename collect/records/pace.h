@@ -50,6 +50,8 @@ bool gp_pace_settled(const struct gp_pace_markers *m);
 /* The median step of the best marker before the first recording or after it, of the last GP_PACE_KEPT; 0:
  * there are fewer than 8. */
 int64_t gp_pace_median(const struct gp_pace_markers *m, bool after);
+/* The same, but their mean, in which a step counts for at most two medians. */
+int64_t gp_pace_mean(const struct gp_pace_markers *m, bool after);
 /* Before it: the step that runs, or the latest that is over, and the median of those before. False: there are
  * fewer than 8. */
 struct gp_pace_view {

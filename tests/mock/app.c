@@ -648,6 +648,38 @@ static int do_steps(int argc, char **argv)
     return 0;
 }
 
+/* backward N M: N steps of a launch here and M by another thread, for which this one waits. */
+static struct {
+    pthread_barrier_t begins, ends;
+    unsigned n, launches;
+} turns;
+
+static void *go_backward(void *arg)
+{
+    for (unsigned i = 0; i < turns.n; i++) {
+        pthread_barrier_wait(&turns.begins);
+        for (unsigned j = 0; j < turns.launches; j++) launch(1, 1), rest(1);
+        pthread_barrier_wait(&turns.ends);
+    }
+    return arg;
+}
+
+static int do_backward(int argc, char **argv)
+{
+    pthread_t other;
+    turns.n = arg(argc, argv, 2, 100), turns.launches = arg(argc, argv, 3, 1);
+    cuInit(0);
+    pthread_barrier_init(&turns.begins, NULL, 2), pthread_barrier_init(&turns.ends, NULL, 2);
+    if (pthread_create(&other, NULL, go_backward, NULL)) return 1;
+    for (unsigned i = 0; i < turns.n; i++) {
+        nvtxMarkA("step");
+        launch(1, 1);
+        pthread_barrier_wait(&turns.begins);
+        pthread_barrier_wait(&turns.ends);
+    }
+    return pthread_join(other, NULL);
+}
+
 /* reset: launches, cudaDeviceReset(), then _exit() at once: what came before the reset must be there. */
 static int do_reset(int argc, char **argv)
 {
@@ -680,14 +712,14 @@ int main(int argc, char **argv)
         const char *name;
         int (*run)(int argc, char **argv);
     } modes[] = {
-        {"launch", do_launch}, {"mix", do_mix},         {"die", do_die},           {"stuck", do_stuck},
-        {"fork", do_fork},     {"nvtx", do_nvtx},       {"payload", do_payload},   {"none", do_none},
-        {"long", do_long},     {"reset", do_reset},     {"closefds", do_closefds}, {"ranges", do_ranges},
-        {"killed", do_killed}, {"gate", do_gate},       {"memory", do_memory},     {"mapped", do_mapped},
-        {"graph", do_graph},   {"nccl", mock_nccl},     {"args", mock_args},       {"events", do_events},
-        {"open", do_open},     {"unified", do_unified}, {"rare", do_rare},         {"storm", do_storm},
-        {"scopes", do_scopes}, {"deep", do_deep},       {"torch", mock_torch},     {"steps", do_steps},
-        {"serve", do_serve},
+        {"launch", do_launch}, {"mix", do_mix},           {"die", do_die},           {"stuck", do_stuck},
+        {"fork", do_fork},     {"nvtx", do_nvtx},         {"payload", do_payload},   {"none", do_none},
+        {"long", do_long},     {"reset", do_reset},       {"closefds", do_closefds}, {"ranges", do_ranges},
+        {"killed", do_killed}, {"gate", do_gate},         {"memory", do_memory},     {"mapped", do_mapped},
+        {"graph", do_graph},   {"nccl", mock_nccl},       {"args", mock_args},       {"events", do_events},
+        {"open", do_open},     {"unified", do_unified},   {"rare", do_rare},         {"storm", do_storm},
+        {"scopes", do_scopes}, {"deep", do_deep},         {"torch", mock_torch},     {"steps", do_steps},
+        {"serve", do_serve},   {"backward", do_backward},
     };
     for (size_t i = 0; argc > 1 && i < sizeof modes / sizeof *modes; i++)
         if (!strcmp(argv[1], modes[i].name)) return modes[i].run(argc, argv);

@@ -14,6 +14,8 @@ struct program {
     double stays_ppm;
     int64_t step_ns; /* bare, 0: it has none that are seen */
     bool early;      /* steps were seen before CUPTI came */
+    bool late;       /* CUPTI hands records out a turn later */
+    uint64_t held;   /* launches whose records it has */
     struct gp_budget b;
     int64_t now_ns, recorded_for_ns, cost_ns;
     unsigned windows;
@@ -39,10 +41,15 @@ static void run(struct program *p, int64_t for_ns)
         } else {
             p->cost_ns += (int64_t)(p->stays_ppm / 1e6 * (double)turn_ns);
         }
+        if (p->late) {
+            uint64_t newer = c.launches;
+            c.launches = p->held;
+            p->held = newer;
+        }
         if (p->step_ns) {
             c.step_with_ns = (int64_t)((double)p->step_ns * (1 + slower));
             if (p->windows || before != GP_BUDGET_RECORD)
-                c.step_rest_ns = (int64_t)((double)p->step_ns * (1 + p->stays_ppm / 1e6));
+                c.step_rest_ns = c.step_stays_ns = (int64_t)((double)p->step_ns * (1 + p->stays_ppm / 1e6));
             if (p->early) c.step_before_ns = p->step_ns;
         }
         p->now_ns += turn_ns;
@@ -64,23 +71,23 @@ static void begin(struct program *p, uint32_t limit_ppm)
 
 TEST(parts_go_in_their_order_as_far_as_needed)
 {
-    /* allocations 1%, waits 0.4%, calls 0.2% and those of launches 0.04%, launches 0.8% */
-    struct program p = {.rate = 2000, .allocations = 10000, .waits = 20000, .calls = 10000};
+    /* allocations 1%, waits 0.4%, calls 0.2% and those of launches 0.02%, launches 0.6% */
+    struct program p = {.rate = 1000, .allocations = 10000, .waits = 20000, .calls = 10000};
     struct program q = p, r = p, s = p;
     begin(&p, 30000);
     run(&p, 5 * SECOND);
     assert_int_equal(p.b.left_out, 0);
-    assert_in_range(p.b.share_ppm, 24000, 24800);
+    assert_in_range(p.b.share_ppm, 21800, 22600);
     begin(&q, 20000);
     run(&q, 5 * SECOND);
     assert_int_equal(q.b.left_out, GP_BUDGET_MEMORY);
     begin(&r, 12000);
     run(&r, 5 * SECOND);
     assert_int_equal(r.b.left_out, GP_BUDGET_MEMORY | GP_BUDGET_EVENTS);
-    begin(&s, 9000);
+    begin(&s, 7000);
     run(&s, 5 * SECOND);
     assert_int_equal(s.b.left_out, GP_BUDGET_MEMORY | GP_BUDGET_EVENTS | GP_BUDGET_CALLS);
-    assert_in_range(s.b.share_ppm, 7900, 8100);
+    assert_in_range(s.b.share_ppm, 5900, 6100);
     assert_int_equal(s.b.phase, GP_BUDGET_RECORD);
 }
 
@@ -121,10 +128,26 @@ TEST(at_last_everything_is_recorded_in_windows_and_all_of_it_keeps_to_the_limit)
     assert_kept(&r, 7500);
 }
 
+TEST(records_that_come_after_a_window_are_counted)
+{
+    struct program p = {.rate = 50000, .launch_ns = GP_BUDGET_LAUNCH_NS * 13 / 10, .late = true}, q = p;
+    assert_kept(&p, 20000); /* a launch takes 6 of the 7.8 us that it makes the program later */
+    assert_true(p.windows > 20);
+    assert_false(p.b.measured);
+    q.step_ns = 10 * MS; /* nor are they counted beside what steps show */
+    q.late = false;
+    struct program r = q;
+    r.late = true;
+    assert_kept(&q, 20000);
+    assert_kept(&r, 20000);
+    assert_in_range(r.recorded_for_ns, q.recorded_for_ns * 9 / 10, q.recorded_for_ns * 11 / 10);
+    assert_in_range(r.b.launch_ns, q.b.launch_ns * 9 / 10, q.b.launch_ns * 13 / 10);
+}
+
 TEST(steps_show_what_a_launch_costs)
 {
     struct program p = {.rate = 20000, .launch_ns = 9000, .step_ns = 50 * MS, .move_ns = 20 * MS}, q = p;
-    assert_kept(&p, 20000); /* 15%, where 8% would be assumed */
+    assert_kept(&p, 20000); /* 15%, where 11% would be assumed */
     assert_true(p.b.measured);
     assert_in_range(p.b.launch_ns, 7500, 7800); /* of the time that it takes with the recording */
     q.launch_ns = 500;                          /* no launch is taken to be cheap */
@@ -161,10 +184,10 @@ TEST(a_program_that_hardly_launches_is_not_paused)
 
 TEST(graphs_cost_by_their_nodes)
 {
-    struct program p = {.rate = 100, .nodes = 100000};
+    struct program p = {.rate = 100, .nodes = 29000};
     begin(&p, 40000);
     run(&p, 3 * SECOND);
-    assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS); /* 4.5% and more */
+    assert_int_equal(p.b.left_out, GP_BUDGET_WINDOWS); /* 4.35% and more */
     begin(&p, 50000);
     run(&p, 3 * SECOND);
     assert_int_equal(p.b.left_out, 0);
