@@ -21,8 +21,8 @@ char *gp_strdup(const char *s);
  * time of touching new memory. Freed with free(), not for gp_realloc. */
 void *gp_alloc_large(size_t size);
 
-/* RELEASE, a function of one pointer, of each of the pointers that follow it. They are read before anything is
- * released: GP_RELEASE(free, list->names, list) is right. */
+/* Call RELEASE, a function of one pointer, for each of the pointers that follow it. They are read before
+ * anything is released: GP_RELEASE(free, list->names, list) is right. */
 #define GP_RELEASE(release, ...)                                                                             \
     do {                                                                                                     \
         void *const gp_of_[] = {__VA_ARGS__};                                                                \
