@@ -191,6 +191,7 @@ struct gp_records {
     int64_t tick_ns;
     GP_VEC(struct gp_held_call) calls;
     GP_VEC(struct gp_held_work) work;
+    uint32_t single[256]; /* correlation ids of work that is not of graphs, by their low bits */
     GP_VEC(struct gp_unwanted) unwanted;
     GP_VEC(struct gp_held_work) timeless;     /* kernels that were measured, until their counters come */
     GP_VEC(struct gp_measured_time) measured; /* or the other way round */

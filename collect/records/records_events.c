@@ -318,8 +318,18 @@ void gp_records_release_timeless(struct gp_records *r)
     GP_RELEASE(gp_vec_free, &r->timeless, &r->measured);
 }
 
+/* After the first recording CUPTI 13.0 goes on with graphs that were made in it, and gives their nodes the
+ * number of the last call in it, which launched something else. */
+static bool is_of_a_pause(struct gp_records *r, const struct gp_held_work *w)
+{
+    uint32_t *single = &r->single[w->corr % GP_COUNT(r->single)];
+    if (w->node == GP_NO_ID) *single = w->corr;
+    return w->node != GP_NO_ID && w->corr && *single == w->corr;
+}
+
 void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
 {
+    if (is_of_a_pause(r, w)) return;
     if (r->opts.measured && gp_record_is_of_counters(gp_trace_str(&r->trace, c->name))) return;
     if (!gp_held_is_usable(w) && r->opts.measured && c->kind == GP_KERNEL) {
         gp_records_hold_timeless(r, w, c);

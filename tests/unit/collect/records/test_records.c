@@ -47,7 +47,8 @@ static void add_call(struct gp_records *r, bool driver, uint32_t cbid, uint32_t 
     gp_records_add(r, rec);
 }
 
-static void add_kernel(struct gp_records *r, const char *name, uint32_t corr, int64_t start, int64_t end)
+static void add_node(struct gp_records *r, const char *name, uint32_t corr, int64_t start, int64_t end,
+                     uint64_t node)
 {
     uint8_t rec[216] = {0};
     PUT(rec, 0, uint32_t, GP_ACTIVITY_CONCURRENT_KERNEL);
@@ -58,7 +59,13 @@ static void add_kernel(struct gp_records *r, const char *name, uint32_t corr, in
     PUT(rec, GP_AT_KERNEL_dynamicSharedMemory, uint32_t, 100);
     PUT(rec, GP_AT_KERNEL_correlationId, uint32_t, corr);
     PUT(rec, GP_AT_KERNEL_name, const char *, name);
+    PUT(rec, GP_AT_KERNEL_graphNodeId, uint64_t, node);
     gp_records_add(r, rec);
+}
+
+static void add_kernel(struct gp_records *r, const char *name, uint32_t corr, int64_t start, int64_t end)
+{
+    add_node(r, name, corr, start, end, 0);
 }
 
 static void add_copy(struct gp_records *r, uint8_t kind, uint8_t src, uint8_t dst, int64_t bytes)
@@ -270,6 +277,21 @@ TEST(kernels_without_times_are_counted_not_written)
     assert_int_equal(r.trace.events[GP_GPU].n, 0);
     assert_int_equal(r.stats.bad_time, 2);
     assert_int_equal(r.trace.losses.n, 2);
+    gp_records_release(&r);
+}
+
+TEST(nodes_of_graphs_in_a_pause_have_the_number_of_another_launch)
+{
+    struct gp_records r = records(GP_API_LEVEL_NONE);
+    add_node(&r, "node", 6, 100, 110, 1);
+    add_node(&r, "node", 6, 110, 120, 2);
+    add_kernel(&r, "single", 7, 120, 130);
+    add_node(&r, "node", 7, 200, 210, 1); /* neither these two, */
+    add_node(&r, "node", 7, 0, 0, 2);
+    add_node(&r, "node", 7 + 256, 300, 310, 1);
+    gp_records_commit(&r, true);
+    assert_int_equal(r.trace.events[GP_GPU].n, 4);
+    assert_int_equal(r.stats.bad_time, 0); /* nor is one of them lost */
     gp_records_release(&r);
 }
 
