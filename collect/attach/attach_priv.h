@@ -23,6 +23,7 @@ struct gp_process_code {
 
 /* ROOM: so many bytes are wanted. False: something is missing. */
 bool gp_process_code(struct gp_process_code *c, pid_t pid, size_t room);
+bool gp_process_is_critical(const struct gp_process_code *c, uint64_t at);
 /* A function of our own C library, whose file the process has mapped, too; 0: it has not. */
 uint64_t gp_process_function(pid_t pid, const char *function);
 /* How many bytes could be read. */

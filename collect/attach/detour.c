@@ -17,6 +17,40 @@ struct data {
 };
 _Static_assert(offsetof(struct data, symbol) == 32 && offsetof(struct data, library) == 64, "offsets");
 
+/* Interrupted calls: EINTR, and what the kernel has for those that it would make again. */
+static bool is_interrupted(int64_t result)
+{
+    enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
+    return result == -EINTR || (result <= -RESTART_FIRST && result >= -RESTART_LAST);
+}
+
+static bool write_words(pid_t tid, uint64_t at, const void *from, size_t n)
+{
+    for (size_t i = 0; i < n; i += sizeof(long)) {
+        long word = 0;
+        memcpy(&word, (const char *)from + i, n - i < sizeof word ? n - i : sizeof word);
+        if (ptrace(PTRACE_POKEDATA, tid, (void *)(uintptr_t)(at + i), (void *)word)) return false;
+    }
+    return true;
+}
+
+/* The instructions. Hidden, or the linker of aarch64 takes one for the other. */
+extern const uint8_t gp_detour_begins[] __attribute__((visibility("hidden")));
+extern const uint8_t gp_detour_ends[] __attribute__((visibility("hidden")));
+
+size_t gp_detour_room(void) { return (size_t)(gp_detour_ends - gp_detour_begins); }
+
+static bool fill(struct data *d, const struct gp_process_code *c, const char *library)
+{
+    *d = (struct data){.dlopen = c->dlopen,
+                       .dlsym = c->dlsym,
+                       .error_location = c->error_location,
+                       .symbol = "InitializeInjectionDormant"};
+    if (strlen(library) >= sizeof d->library) return false;
+    memcpy(d->library, library, strlen(library));
+    return true;
+}
+
 #if defined __x86_64__
 
 enum {
@@ -55,10 +89,6 @@ __asm__(".pushsection .rodata\n"
         "   ud2\n"
         "gp_detour_ends:\n"
         ".popsection\n");
-extern const uint8_t gp_detour_begins[], gp_detour_ends[];
-
-size_t gp_detour_room(void) { return (size_t)(gp_detour_ends - gp_detour_begins); }
-
 long gp_detour_call(const uint8_t *before)
 {
     uint32_t call;
@@ -93,13 +123,6 @@ static size_t save_fp(pid_t tid, uint8_t *to, size_t size)
     return area.iov_len + sizeof MAGIC_2;
 }
 
-/* Interrupted calls: EINTR, and what the kernel has for those that it would make again. */
-static bool is_interrupted(int64_t result)
-{
-    enum { RESTART_FIRST = 512, RESTART_LAST = 516 };
-    return result == -EINTR || (result <= -RESTART_FIRST && result >= -RESTART_LAST);
-}
-
 /* The call is made again where it has been interrupted without a result. */
 static void save_registers(ucontext_t *u, const struct user_regs_struct *r, long call)
 {
@@ -114,29 +137,16 @@ static void save_registers(ucontext_t *u, const struct user_regs_struct *r, long
     memcpy(u->uc_mcontext.gregs, g, sizeof g);
 }
 
-static bool write_words(pid_t tid, uint64_t at, const void *from, size_t n)
-{
-    for (size_t i = 0; i < n; i += sizeof(long)) {
-        long word = 0;
-        memcpy(&word, (const char *)from + i, n - i < sizeof word ? n - i : sizeof word);
-        if (ptrace(PTRACE_POKEDATA, tid, (void *)(uintptr_t)(at + i), (void *)word)) return false;
-    }
-    return true;
-}
-
 /* In the frame: the data, the context, and the FP state, which is aligned. */
 bool gp_detour_start(pid_t tid, const struct gp_waiting *w, const struct gp_process_code *c,
                      const char *library)
 {
     struct user_regs_struct r;
-    struct data data = {.dlopen = c->dlopen,
-                        .dlsym = c->dlsym,
-                        .error_location = c->error_location,
-                        .symbol = "InitializeInjectionDormant"};
+    struct data data;
     size_t context = (sizeof data + 15) & ~(size_t)15, fp = (context + KERNEL_CONTEXT + 63) & ~(size_t)63;
     _Alignas(64) uint8_t frame[GP_DETOUR_FRAME] = {0};
     ucontext_t u = {.uc_flags = SAVED_FLAGS};
-    if (strlen(library) >= sizeof data.library || ptrace(PTRACE_GETREGS, tid, NULL, &r) ||
+    if (!fill(&data, c, library) || ptrace(PTRACE_GETREGS, tid, NULL, &r) ||
         ptrace(PTRACE_GETSIGMASK, tid, (void *)(uintptr_t)sizeof(uint64_t), &u.uc_sigmask))
         return false;
     bool still = ((long)r.orig_rax == w->call || r.orig_rax == SYS_restart_syscall) && r.rsp == w->sp &&
@@ -147,7 +157,6 @@ bool gp_detour_start(pid_t tid, const struct gp_waiting *w, const struct gp_proc
     save_registers(&u, &r, w->call);
     u.uc_mcontext.fpregs = (fpregset_t)(uintptr_t)(at + fp);
     data.context = at + context;
-    memcpy(data.library, library, strlen(library));
     memcpy(frame, &data, sizeof data);
     memcpy(frame + context, &u, KERNEL_CONTEXT);
     r.rip = c->room;
@@ -156,6 +165,115 @@ bool gp_detour_start(pid_t tid, const struct gp_waiting *w, const struct gp_proc
     r.eflags &= ~(unsigned long long)DIRECTION;
     return write_words(tid, c->room, gp_detour_begins, gp_detour_room()) &&
            write_words(tid, at, frame, fp + fp_n) && !ptrace(PTRACE_SETREGS, tid, NULL, &r);
+}
+
+#elif defined __aarch64__
+
+enum { FRAME_INFO = 128 /* the kernel's siginfo, before its context */ };
+
+__asm__(".pushsection .rodata\n"
+        ".balign 4\n"
+        "gp_detour_begins:\n"
+        "   mov x19, sp\n"
+        "   ldr x9, [x19, #16]\n"
+        "   blr x9\n"
+        "   ldr w20, [x0]\n"
+        "   add x0, x19, #64\n"
+        "   mov w1, #2\n" /* RTLD_NOW */
+        "   ldr x9, [x19]\n"
+        "   blr x9\n"
+        "   cbz x0, 1f\n"
+        "   add x1, x19, #32\n"
+        "   ldr x9, [x19, #8]\n"
+        "   blr x9\n"
+        "   cbz x0, 1f\n"
+        "   blr x0\n"
+        "1: ldr x9, [x19, #16]\n"
+        "   blr x9\n"
+        "   str w20, [x0]\n"
+        "   ldr x9, [x19, #24]\n"
+        "   mov sp, x9\n"
+        "   mov x8, #139\n" /* rt_sigreturn */
+        "   svc #0\n"
+        "   .inst 0\n" /* not defined */
+        "gp_detour_ends:\n"
+        ".popsection\n");
+static uint32_t instruction(const uint8_t *at)
+{
+    uint32_t i;
+    memcpy(&i, at, sizeof i);
+    return i;
+}
+
+long gp_detour_call(const uint8_t *before)
+{
+    uint32_t move = instruction(before); /* mov x8, #call; svc #0 */
+    bool known = (move & 0xffe0001f) == 0xd2800008 && instruction(before + 4) == 0xd4000001;
+    return known ? (long)(move >> 5 & 0xffff) : -1;
+}
+
+bool gp_detour_is_call(const uint8_t *before)
+{
+    uint32_t i = instruction(before + 4); /* bl, or blr and its forms that check the address */
+    return (i & 0xfc000000) == 0x94000000 || (i & 0xfefff000) == 0xd63f0000;
+}
+
+/* As the kernel would save it for a handler. A call of the system leaves nothing in longer vectors. */
+static bool save_fp(pid_t tid, uint8_t *to)
+{
+    struct user_fpsimd_struct fp;
+    struct iovec area = {&fp, sizeof fp};
+    struct fpsimd_context c = {.head = {FPSIMD_MAGIC, sizeof c}};
+    if (ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRFPREG, &area)) return false;
+    c.fpsr = fp.fpsr;
+    c.fpcr = fp.fpcr;
+    memcpy(c.vregs, fp.vregs, sizeof c.vregs);
+    memcpy(to, &c, sizeof c);
+    return true;
+}
+
+/* The kernel has gone back to the call that it would make again; an interrupted one is over. */
+static void save_registers(mcontext_t *m, const struct user_regs_struct *r, const struct gp_waiting *w)
+{
+    bool over = r->pc == w->pc && is_interrupted((int64_t)r->regs[0]);
+    memcpy(m->regs, r->regs, sizeof m->regs);
+    if (over) m->regs[0] = w->args[0];
+    m->sp = r->sp;
+    m->pc = over ? r->pc - 4 : r->pc;
+    m->pstate = r->pstate;
+}
+
+/* In the frame: the data, and what the kernel writes for a handler. */
+bool gp_detour_start(pid_t tid, const struct gp_waiting *w, const struct gp_process_code *c,
+                     const char *library)
+{
+    struct user_regs_struct r;
+    struct iovec general = {&r, sizeof r};
+    struct data data;
+    size_t context = (sizeof data + 15) & ~(size_t)15, fp = offsetof(mcontext_t, __reserved);
+    size_t used = offsetof(ucontext_t, uc_mcontext) + fp + sizeof(struct fpsimd_context) + 16;
+    _Alignas(16) uint8_t frame[GP_DETOUR_FRAME] = {0};
+    ucontext_t u = {0};
+    int no_call = -1;
+    struct iovec call = {&no_call, sizeof no_call};
+    if (!fill(&data, c, library) || ptrace(PTRACE_GETREGSET, tid, (void *)NT_PRSTATUS, &general) ||
+        ptrace(PTRACE_GETSIGMASK, tid, (void *)(uintptr_t)sizeof(uint64_t), &u.uc_sigmask) ||
+        !save_fp(tid, (uint8_t *)u.uc_mcontext.__reserved))
+        return false;
+    bool still = r.sp == w->sp && (r.pc == w->pc || r.pc == w->pc - 4) && (long)r.regs[8] == w->call;
+    if (!still || gp_process_is_critical(c, r.regs[30]))
+        return false; /* its caller need not be on the stack */
+    uint64_t at = (w->sp - context - FRAME_INFO - used) & ~UINT64_C(15);
+    save_registers(&u.uc_mcontext, &r, w);
+    data.context = at + context;
+    memcpy(frame, &data, sizeof data);
+    memcpy(frame + context + FRAME_INFO, &u, used);
+    r.pc = c->room;
+    r.sp = at;
+    return write_words(tid, c->room, gp_detour_begins, gp_detour_room()) &&
+           write_words(tid, at, frame, context + FRAME_INFO + used) &&
+           !ptrace(PTRACE_SETREGSET, tid, (void *)NT_ARM_SYSTEM_CALL, &call) &&
+           !ptrace(PTRACE_SETREGSET, tid, (void *)NT_PRSTATUS, &general);
 }
 
 #endif

@@ -34,7 +34,7 @@ static void load_by_python(struct gp_reach *r, const char *library)
     gp_unask_python(&asked);
 }
 
-#if defined __x86_64__
+#if defined __x86_64__ || defined __aarch64__
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,6 +52,7 @@ enum {
     PAGE = 4096,
     STOP_MS = 1000 /* a thread may take to stop */
 };
+static const uint64_t ADDRESS = UINT64_C(0xffffffffffff); /* aarch64 may have a signature above it */
 
 /* ---- which thread ---- */
 
@@ -87,18 +88,13 @@ static bool may_repeat(const struct gp_waiting *w, bool exact)
     case SYS_clock_nanosleep: return !exact || w->args[1] & ABSOLUTE;
     case SYS_nanosleep: return !exact;
     case SYS_ppoll: /* the kernel counts its time down in place */ return true;
+#ifdef SYS_poll /* on older kinds of processors */
     case SYS_poll: return !exact || (int)w->args[2] < 0;
     case SYS_epoll_wait:
+#endif
     case SYS_epoll_pwait: return !exact || (int)w->args[3] < 0;
     default: return false;
     }
-}
-
-static bool is_critical(const struct gp_process_code *c, uint64_t at)
-{
-    for (size_t i = 0; i < c->critical.n; i++)
-        if (at >= c->critical.at[i].begin && at < c->critical.at[i].end) return true;
-    return false;
 }
 
 /* Did the loader or an allocator call it, or is its stack small? Return addresses to them say so; further out
@@ -108,10 +104,12 @@ static bool is_inside(pid_t pid, const struct gp_process_code *c, uint64_t sp)
     uint64_t words[NEAR_WORDS];
     uint8_t before[8];
     size_t n = gp_process_read(pid, sp, words, sizeof words) / sizeof *words;
-    for (size_t i = 0; i < n; i++)
-        if (is_critical(c, words[i]) && gp_process_read(pid, words[i] - 8, before, sizeof before) &&
+    for (size_t i = 0; i < n; i++) {
+        uint64_t caller = words[i] & ADDRESS;
+        if (gp_process_is_critical(c, caller) && gp_process_read(pid, caller - 8, before, sizeof before) &&
             gp_detour_is_call(before))
             return true;
+    }
     for (uint64_t at = sp - STACK_BYTES; at < sp; at += PAGE)
         if (!gp_process_read(pid, at, before, 1)) return true;
     return false;
@@ -140,7 +138,7 @@ static bool stop_thread(pid_t tid)
 static bool try_thread(pid_t pid, pid_t tid, const struct gp_process_code *c, bool exact, const char *library)
 {
     struct gp_waiting w;
-    bool waits = read_waiting(pid, tid, &w) && may_repeat(&w, exact) && !is_critical(c, w.pc) &&
+    bool waits = read_waiting(pid, tid, &w) && may_repeat(&w, exact) && !gp_process_is_critical(c, w.pc) &&
                  !is_inside(pid, c, w.sp);
     if (!waits) return false;
     bool stopped = stop_thread(tid);

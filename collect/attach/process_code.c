@@ -79,7 +79,7 @@ uint64_t gp_process_function(pid_t pid, const char *function)
     return find_there(pid, own_function(function));
 }
 
-/* The rest of the last page of the C library's code, if that is enough. */
+/* The rest of the last page of the C library's code, where an instruction may begin, if that is enough. */
 static uint64_t find_room(pid_t pid, size_t room)
 {
     Dl_info here;
@@ -89,8 +89,9 @@ static uint64_t find_room(pid_t pid, size_t room)
     const Elf64_Phdr *p = (const Elf64_Phdr *)((const char *)here.dli_fbase + h->e_phoff);
     for (unsigned i = 0; i < h->e_phnum; i++)
         if (p[i].p_type == PT_LOAD && p[i].p_flags & PF_X)
-            end = find_there(pid, (const char *)here.dli_fbase + p[i].p_vaddr + p[i].p_memsz - 1) + 1;
-    return end > 1 && (-end & 4095) >= room ? end : 0;
+            end = find_there(pid, (const char *)here.dli_fbase + p[i].p_vaddr + p[i].p_memsz - 1);
+    if (end) end = (end + 16) & ~UINT64_C(15);
+    return end && (-end & 4095) >= room ? end : 0;
 }
 
 bool gp_process_code(struct gp_process_code *c, pid_t pid, size_t room)
@@ -107,4 +108,11 @@ bool gp_process_code(struct gp_process_code *c, pid_t pid, size_t room)
             if (strstr(m.path, apart[i])) GP_VEC_PUSH(&c->critical, ((struct gp_code_range){m.begin, m.end}));
     if (maps) fclose(maps);
     return c->dlopen && c->dlsym && c->error_location && c->room;
+}
+
+bool gp_process_is_critical(const struct gp_process_code *c, uint64_t at)
+{
+    GP_EACH(const struct gp_code_range, r, c->critical)
+        if (at >= r->begin && at < r->end) return true;
+    return false;
 }
