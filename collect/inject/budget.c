@@ -6,6 +6,7 @@ static const int64_t EVALUATE_NS = 1000000000; /* of recording before each decis
 static const int64_t WINDOW_NS = 250000000;    /* the shortest window, once it comes to those, */
 static const int64_t LONGEST_NS = 360000000;   /* and what turns make of it */
 static const int64_t MOVES_NS = 40000000;      /* until it is known how long CUPTI takes to come and leave */
+static const int64_t LATE_NS = 1000000000;     /* records that come so long after a recording are not of it */
 /* COMPARED: steps without recording, once, to know what others cost */
 enum { REST_OF_IT = GP_BUDGET_PARTS, COMPARED = 12 };
 
@@ -120,13 +121,16 @@ static void recorded(struct gp_budget *b, int64_t now_ns, const struct gp_budget
     else record(b, now_ns);
 }
 
-/* Do steps stay longer than they were before CUPTI came? That is a cost as well, and nothing avoids it. */
+/* Do steps stay longer than they were before CUPTI came? That is a cost as well, and nothing avoids it. CUPTI
+ * 13.0 goes on recording the graphs of the first recording until another one has ended. */
 static void rested(struct gp_budget *b, int64_t now_ns, const struct gp_budget_counts *c)
 {
     believe_steps(b, c);
     if (c->step_before_ns && c->step_stays_ns)
         b->stays_ppm = ppm(c->step_stays_ns - c->step_before_ns, c->step_before_ns);
-    if (in_windows(b) ? !is_rested(b, now_ns) : now_ns < b->due_ns) return;
+    bool goes_on = c->nodes && !b->graphs_ended && now_ns - b->since_ns > LATE_NS;
+    b->graphs_ended |= goes_on;
+    if (!goes_on && (in_windows(b) ? !is_rested(b, now_ns) : now_ns < b->due_ns)) return;
     if (in_windows(b)) b->share_ppm = share_of_all(b, now_ns);
     if (b->stays_ppm > b->limit_ppm) b->phase = GP_BUDGET_OVER;
     else record(b, now_ns);

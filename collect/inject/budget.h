@@ -22,7 +22,7 @@
 /* What recording a thing costs the thread that does it, in ns: on an H200 with CUPTI 13.0, rounded up
  * (tests/bench/README.md). Of a launch it is what steps of real programs lose in all, per launch. */
 enum {
-    GP_BUDGET_LAUNCH_NS = 6000,
+    GP_BUDGET_LAUNCH_NS = 8000,
     GP_BUDGET_NOTE_NS = 200, /* a callback at both ends of a call, and its note */
     GP_BUDGET_ALLOCATION_NS = 1000,
     GP_BUDGET_NODE_NS = 1500
@@ -54,7 +54,7 @@ struct gp_budget {
     uint32_t stays_ppm; /* by how much steps stay longer while nothing is recorded */
     /* private */
     int64_t begun_ns, since_ns, due_ns;
-    bool compared;
+    bool compared, graphs_ended;
     int64_t spent_ns, moved_ns;           /* before this recording; in this rest and the window behind it */
     int64_t moves_ns;                     /* what the next window's moves are likely to cost */
     int64_t recorded_ns, shown_ns;        /* the last recording, and what its steps lost */

@@ -252,10 +252,10 @@ marks() { awk "/^mark:$1/{n+=\$NF} END{print n+0}" facts; }
 meta() { trace-convert --to chrome t | jq -e "$1"; }
 
 waits_go() {
-    what=waits budget --budget 0.003% && grep ", budget 0.003%, left out: waits and events from [1-9][0-9.]* s" err &&
+    what=waits budget --budget 0.004% && grep ", budget 0.004%, left out: waits and events from [1-9][0-9.]* s" err &&
     test "$(marks waits.and.events.are.left.out.from.here.on)" = 1 && has mark 1 && has gpu 4 && has api:__cudaLaunchKernel 4 &&
     n=$(awk "/^api:cudaStreamSynchronize /{print \$2}" facts) && test $n -gt 20 && test $n -lt 40000 &&
-    meta ".budget_pct == 0.003 and .budget_left_out == [\"events\"]" &&
+    meta ".budget_pct == 0.004 and .budget_left_out == [\"events\"]" &&
     python3 -c "
 import sys
 sys.path.insert(0, sys.argv[1])
