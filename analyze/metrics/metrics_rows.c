@@ -114,12 +114,6 @@ static const struct gp_metrics_column *column_of(const struct gp_metrics *m, con
     return &m->columns.at[(size_t)(s - m->stats) % m->columns.n];
 }
 
-static void put_label(struct gp_cell *c, const struct gp_metrics_group *g, const struct gp_row_of *x)
-{
-    gp_cell_label(c, gp_string(x->strings, g->label), gp_string_len(x->strings, g->label),
-                  gp_string(x->strings, g->brief), gp_string_len(x->strings, g->brief));
-}
-
 static void put_dims(struct gp_buf *b, const char *what, const uint32_t v[3])
 {
     gp_buf_printf(b, "%s %u", what, (unsigned)v[0]);
@@ -127,8 +121,9 @@ static void put_dims(struct gp_buf *b, const char *what, const uint32_t v[3])
     if (v[2] > 1) gp_buf_printf(b, "x%u", (unsigned)v[2]);
 }
 
-static void put_config(struct gp_cell *c, const struct gp_metrics_group *g, const struct gp_row_of *x)
+GP_GETTER(get_config)
 {
+    const struct gp_metrics_group *g = row;
     struct gp_buf b = {0};
     if (g->kernel && g->config.has & GP_HAS_GRID) {
         put_dims(&b, "grid", g->config.grid);
@@ -137,18 +132,11 @@ static void put_config(struct gp_cell *c, const struct gp_metrics_group *g, cons
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_stat_label) { put_label(c, group_of(x->of, row), x); }
+GP_GETTER(get_stat_label) { gp_member_label(c, f, group_of(x->of, row), x); }
 
-GP_GETTER(get_stat_config) { put_config(c, group_of(x->of, row), x); }
+GP_GETTER(get_stat_config) { get_config(c, f, group_of(x->of, row), x); }
 
-static void put_string(struct gp_cell *c, gp_sid sid, const struct gp_row_of *x)
-{
-    gp_cell_label(c, gp_string(x->strings, sid), gp_string_len(x->strings, sid), NULL, 0);
-}
-
-GP_GETTER(get_stat_metric) { put_string(c, column_of(x->of, row)->name, x); }
-
-GP_GETTER(get_stat_unit) { put_string(c, column_of(x->of, row)->unit, x); }
+GP_GETTER(get_of_column) { gp_member_sid(c, f, column_of(x->of, row), x); }
 
 /* A person reads it in the unit of its metric. */
 GP_GETTER(get_value)
@@ -164,11 +152,14 @@ GP_GETTER(get_value)
 
 #define AT(member) offsetof(struct gp_metrics_stat, member)
 static const struct gp_field value_fields[] = {
-    {"label", "Kernel", GP_CELL_NAME, get_stat_label, 0, .help = "full name", .flags = GP_FIELD_TABLES},
+    {"label", "Kernel", GP_CELL_NAME, get_stat_label, offsetof(struct gp_metrics_group, label),
+     .help = "full name", .flags = GP_FIELD_TABLES},
     {"config", "Launch", GP_CELL_TEXT, get_stat_config, 0, .help = "grid and block",
      .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
-    {"metric", "Metric", GP_CELL_TEXT, get_stat_metric, 0, .help = "name in PerfWorks"},
-    {"unit", "Unit", GP_CELL_TEXT, get_stat_unit, 0, .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
+    {"metric", "Metric", GP_CELL_TEXT, get_of_column, offsetof(struct gp_metrics_column, name),
+     .help = "name in PerfWorks"},
+    {"unit", "Unit", GP_CELL_TEXT, get_of_column, offsetof(struct gp_metrics_column, unit),
+     .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
     {"sum", "Sum", GP_CELL_REAL, get_value, AT(sum), FIGURE},
     {"mean", "Mean", GP_CELL_REAL, get_value, AT(mean), FIGURE},
     {"min", "Min", GP_CELL_REAL, get_value, AT(min), FIGURE | GP_COLUMN_SPARE},
@@ -181,22 +172,11 @@ const struct gp_record gp_metrics_values = {
 
 /* ---- groups ---- */
 
-GP_GETTER(get_label) { put_label(c, row, x); }
-
-GP_GETTER(get_config) { put_config(c, row, x); }
-
 GP_GETTER(get_values)
 {
     const struct gp_metrics *m = x->of;
     const size_t group = (size_t)((const struct gp_metrics_group *)row - m->groups.at);
     gp_cell_list(c, m->stats + group * m->columns.n, m->columns.n);
-}
-
-/* What rates divide by: the time that nothing distorted, where it is known. */
-static double ns_of(const struct gp_metrics_group *g)
-{
-    int64_t ns = g->joined_ns > 0 ? g->joined_ns : g->time_ns;
-    return ns > 0 ? (double)ns : NAN;
 }
 
 GP_GETTER(get_bytes)
@@ -206,44 +186,42 @@ GP_GETTER(get_bytes)
     if (!c->none) c->i = (int64_t)(v + 0.5);
 }
 
-GP_GETTER(get_dram_gbps)
+/* What rates divide by: the time that nothing distorted, where it is known. */
+static double ns_of(const struct gp_metrics_group *g)
 {
-    const struct gp_metrics_group *g = row;
-    gp_cell_real(c, g->counted.dram_bytes / ns_of(g));
+    int64_t ns = g->joined_ns > 0 ? g->joined_ns : g->time_ns;
+    return ns > 0 ? (double)ns : NAN;
 }
+
+static const struct gp_counted *of(const struct gp_metrics_group *g) { return &g->counted; }
+
+GP_GETTER(get_dram_gbps) { gp_cell_real(c, of(row)->dram_bytes / ns_of(row)); }
 
 GP_GETTER(get_dram_pct)
 {
-    const struct gp_metrics_group *g = row;
-    gp_cell_real(c, 100 * g->counted.dram_bytes / ns_of(g) * 1e9 / g->counted.peak_dram_bps);
+    gp_cell_real(c, 100 * of(row)->dram_bytes / ns_of(row) * 1e9 / of(row)->peak_dram_bps);
 }
 
-GP_GETTER(get_gflop) { gp_cell_real(c, flops_of(&((const struct gp_metrics_group *)row)->counted) / 1e9); }
+GP_GETTER(get_gflop) { gp_cell_real(c, flops_of(of(row)) / 1e9); }
 
-GP_GETTER(get_tflops)
-{
-    const struct gp_metrics_group *g = row;
-    gp_cell_real(c, flops_of(&g->counted) / ns_of(g) / 1e3);
-}
+GP_GETTER(get_tflops) { gp_cell_real(c, flops_of(of(row)) / ns_of(row) / 1e3); }
 
 GP_GETTER(get_flops_pct)
 {
-    const struct gp_metrics_group *g = row;
-    gp_cell_real(c, 100 * flops_of(&g->counted) / ns_of(g) * 1e9 / g->counted.peak_flops);
+    gp_cell_real(c, 100 * flops_of(of(row)) / ns_of(row) * 1e9 / of(row)->peak_flops);
 }
 
 GP_GETTER(get_intensity)
 {
-    const struct gp_counted *k = &((const struct gp_metrics_group *)row)->counted;
-    c->none = !(k->dram_bytes > 0);
-    if (!c->none) gp_cell_real(c, flops_of(k) / k->dram_bytes);
+    c->none = !(of(row)->dram_bytes > 0);
+    if (!c->none) gp_cell_real(c, flops_of(of(row)) / of(row)->dram_bytes);
 }
 
 #define AT(member) offsetof(struct gp_metrics_group, member)
 #define TABLE      .flags = GP_FIELD_TABLES
 static const struct gp_field group_fields[] = {
     {"name", NULL, GP_CELL_NAME, gp_member_sid, AT(name), .help = "as recorded"},
-    {"label", "Kernel", GP_CELL_NAME, get_label, 0, .help = "full name, demangled"},
+    {"label", "Kernel", GP_CELL_NAME, gp_member_label, AT(label), .help = "full name, demangled"},
     {"config", "Launch", GP_CELL_TEXT, get_config, 0, .help = "grid and block",
      .flags = GP_FIELD_NULL | GP_COLUMN_WIDE},
     {"ordinal", "Ordinal", GP_CELL_ID, gp_member_id, AT(ordinal),

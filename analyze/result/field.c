@@ -120,6 +120,13 @@ GETTER(gp_member_sid)
     gp_cell_label(c, gp_string(x->strings, sid), gp_string_len(x->strings, sid), NULL, 0);
 }
 
+GETTER(gp_member_label)
+{
+    const gp_sid *of = gp_member_at(row, f);
+    gp_cell_label(c, gp_string(x->strings, of[0]), gp_string_len(x->strings, of[0]),
+                  gp_string(x->strings, of[1]), gp_string_len(x->strings, of[1]));
+}
+
 GETTER(gp_member_name)
 {
     gp_member_sid(c, f, row, x);

@@ -141,6 +141,7 @@ gp_field_get gp_member_known_i64, gp_member_known_i32, gp_member_known_double; /
 gp_field_get gp_member_id;                                                     /* uint64_t: all bits set */
 gp_field_get gp_member_positive_double;                                        /* a rate: 0 or less */
 gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is empty */
+gp_field_get gp_member_label;                  /* a name, and behind it the short form for people: never */
 gp_field_get gp_member_text;                   /* our own text, const char *: where it is NULL */
 gp_field_get gp_member_kernel;                 /* the name of a kernel, with its label: never */
 gp_field_get gp_member_share;                  /* int64_t in percent of the whole; 0 of 0 is 0 */

@@ -26,13 +26,13 @@ static double value_of(const struct gp_metrics_stat *s, size_t reduce)
     return v[reduce];
 }
 
+static void put_csv_text(struct gp_buf *b, const char *s) { gp_report_csv_put(b, s, strlen(s)); }
+
 static bool is_wanted(const struct gp_metrics *m, size_t column, size_t reduce, int only)
 {
     if (only >= 0 && reduce != (size_t)only) return false;
     return reduce != GP_REDUCE_SUM || m->columns.at[column].reduce == GP_REDUCE_SUM;
 }
-
-static void put_csv_text(struct gp_buf *b, const char *s) { gp_report_csv_put(b, s, strlen(s)); }
 
 /* Members of a group that are one value in JSON; of its names only the demangled one, which is long
  * enough. */
@@ -230,9 +230,8 @@ static void summarize_bound(struct tables *k, const struct gp_ceilings *measured
 static void summarize_uncounted(struct tables *k)
 {
     size_t n = 0;
-    for (size_t g = 0; g < k->m->groups.n; g++) {
+    for (size_t g = 0; g < k->m->groups.n; g++)
         n += k->m->groups.at[g].counted.tensor_unknown && k->m->counters.ntensor > 0;
-    }
     if (n)
         gp_report_verdict(
             k->r, GP_TONE_WARN,
@@ -349,11 +348,7 @@ struct page {
     const struct gp_metrics_answer *a;
 };
 
-static bool has_roofline(const void *page)
-{
-    const struct page *p = page;
-    return p->roofline.points.n > 0;
-}
+static bool has_roofline(const void *page) { return ((const struct page *)page)->roofline.points.n > 0; }
 
 static void put_roofline(void *page)
 {
@@ -363,11 +358,9 @@ static void put_roofline(void *page)
         &p->w, "p", NULL,
         "Each kernel has a circle for device memory, a square for the L2 cache and a triangle for L1, at the "
         "operations per byte of that level; the circle's area is its share of the time. All three are at the "
-        "rate "
-        "that the kernel reached; the farther apart they are, the more the caches save. The lines are what "
-        "the "
-        "device can do: as gpuprof-collect --calibrate measured it, or else the peaks that the counters "
-        "report.");
+        "rate that the kernel reached; the farther apart they are, the more the caches save. The lines are "
+        "what the device can do: as gpuprof-collect --calibrate measured it, or else the peaks that the "
+        "counters report.");
     gp_page_open(&p->w, "figure", NULL);
     gp_chart_roofline(&p->w, &(struct gp_chart_roofline){&p->roofline, &p->names, .counted = true});
     gp_chart_roofline(&p->w,
