@@ -14,16 +14,17 @@
 #include "formats/base/str.h"
 
 /* README.md, "Stalls", has the sources of these. */
-static const double REACHED = 0.8;                          /* of a peak, by good kernels */
+static const double REACHED = 0.8, HALF_FULL = 0.5;         /* of a peak, by good kernels; of issue slots */
 static const double MEMORY_MOST = 0.93, MEMORY_LEAST = 0.5; /* of memory's, by the best and by short ones */
 static const double ISSUE_CYCLES = 1.4, ISSUE_ERROR = 0.1; /* in which a sample sees one as issued; of that */
 static const double MEMORY_START_NS = 20000;               /* until memory is busy, and after it */
 static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
 static const double TIME_ERROR = 0.05;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
-static const double QUEUED = 2;                          /* times that: what waits longer waits for others */
-static const double FEW_WARPS = 0.25;                    /* of those that fit, that hide little */
-static const double IDLE_LEAST = 0.3, IDLE_ERROR = 0.1;  /* of multiprocessors: blocks are too few */
+static const double QUEUED = 2;                         /* times that: what waits longer waits for others */
+static const double FEW_WARPS = 0.25;                   /* of those that fit, that hide little */
+static const double IDLE_LEAST = 0.3, IDLE_ERROR = 0.1, /* of multiprocessors: blocks are too few */
+    SAMPLES_MISSED = 1.5; /* times as many there were, where issue slots are full */
 static const double ERROR_MOST = 0.03, NORMAL_95 = 1.96; /* 3 points */
 enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX, LANES = 32, WARPS_MOST = 64 };
 
@@ -50,7 +51,8 @@ struct sample {
     uint64_t offset;
     int64_t total, latency;
     uint32_t op, bytes; /* enum gp_op, GP_OP_COUNT: not known; BYTES: that the warp accesses */
-    bool diverges;      /* a loop of which lanes take different numbers of turns */
+    uint32_t loop;      /* the innermost around it; 0: none, or not known */
+    bool diverges;      /* lanes take different numbers of its turns */
 };
 #define NO_LINE (UINT64_C(1) << 63)
 
@@ -150,6 +152,7 @@ static void put_place(struct find *f, struct sample *x, size_t i)
         const struct gp_code_op *op = &code->ops[at];
         x->op = op->kind;
         x->bytes = op->bytes;
+        x->loop = op->loop;
         x->diverges = op->diverges;
         x->offset = at * GP_OP_BYTES;
         if (op->stack) stack = op->stack;
@@ -309,6 +312,7 @@ struct stall {
     double left;         /* of it, if each wait takes the least cycles of its kind */
     double waits;        /* instructions that waited, each once; samples */
     double most, cycles; /* samples of the instruction with most of the stall, and its cycles per wait */
+    uint32_t loop;       /* around that; 0: none */
 };
 
 static void add_stall(struct stall *s, const struct gp_stalled *k, const struct sample *x, size_t n,
@@ -328,6 +332,7 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
         if (stalled > 0) s->waits += issued;
         if (stalled <= s->most) continue;
         s->most = stalled;
+        s->loop = x[i].loop;
         s->cycles = issued > 0 ? stalled / issued : INFINITY;
     }
 }
@@ -335,9 +340,11 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
 /* Of all of a kernel's samples, as shares of them. */
 struct sums {
     double behind, unselected;          /* behind: in the queue of the cause */
+    double elsewhere;                   /* stalls of other lines that are not behind */
     double local_issued, local_stalled; /* instructions for local memory, and stalls for it */
-    double atomics, here, diverging; /* instructions: two of the line; in loops that lanes leave one by one */
-    double bytes, once; /* per sample; of the line that loads most, and of that which stores most */
+    double atomics, here;               /* instructions of the line */
+    double around, diverging;           /* with those of its loop; of loops that lanes leave one by one */
+    double bytes, once; /* per sample; once: what memory has to give or take, whatever caches have */
     double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
 };
 
@@ -353,16 +360,34 @@ static bool waits_behind(const struct sample *x, enum gp_stall_cause cause)
            (memory >> own & 1 || x->reason == GP_STALL_SHORT_SCOREBOARD || x->reason == GP_STALL_MIO);
 }
 
+/* Bytes per sample of the line that loads most, of those that wait for memory itself, and of the one that
+ * stores most: other lines may access the same. */
+static double once_of(const struct gp_stalled *k, const struct sample *x, size_t n)
+{
+    double most[GP_OP_COUNT] = {0};
+    for (size_t i = 0, end; i < n; i = end) {
+        double of_line[GP_OP_COUNT + 1] = {0};
+        struct stall loads = {0};
+        for (end = i; end < n && x[end].line == x[i].line; end++)
+            if (x[end].reason == GP_STALL_COUNT) of_line[x[end].op] += (double)x[end].total * x[end].bytes;
+        add_stall(&loads, k, x + i, end - i, GP_CAUSE_MEMORY);
+        if (loads.cycles >= MEMORY_CYCLES) most[GP_OP_LOAD] = fmax(most[GP_OP_LOAD], of_line[GP_OP_LOAD]);
+        most[GP_OP_STORE] = fmax(most[GP_OP_STORE], of_line[GP_OP_STORE]);
+    }
+    return (most[GP_OP_LOAD] + most[GP_OP_STORE]) / (double)k->samples;
+}
+
 static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, size_t n, uint64_t line,
-                           enum gp_stall_cause cause)
+                           uint32_t loop, enum gp_stall_cause cause)
 {
     struct sums s = {0};
-    double accesses = 0, of_line[GP_OP_COUNT] = {0}, most[GP_OP_COUNT] = {0};
+    double accesses = 0;
     bool known = false;
     for (size_t i = 0; i < n; i++) {
         const double part = (double)x[i].total / (double)k->samples;
-        if (i && x[i].line != x[i - 1].line) memset(of_line, 0, sizeof of_line);
         if (waits_behind(&x[i], cause)) s.behind += part;
+        else if (x[i].line != line && x[i].reason < GP_STALL_COUNT && x[i].reason != GP_STALL_NOT_SELECTED)
+            s.elsewhere += part;
         if (x[i].reason == GP_STALL_NOT_SELECTED) s.unselected += part;
         if (cause_of(&x[i]) == GP_CAUSE_SPILLS) s.local_stalled += part;
         if (x[i].reason != GP_STALL_COUNT || x[i].op == GP_OP_COUNT) continue;
@@ -370,13 +395,12 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
         if (x[i].diverges) s.diverging += part;
         if (x[i].line == line) s.here += part;
+        if (x[i].line == line || (loop && x[i].loop == loop)) s.around += part;
         if (x[i].bytes) accesses += (double)x[i].total;
         s.bytes += part * x[i].bytes;
-        of_line[x[i].op] += part * x[i].bytes;
-        if (of_line[x[i].op] > most[x[i].op]) most[x[i].op] = of_line[x[i].op];
         known = true;
     }
-    s.once = most[GP_OP_LOAD] + most[GP_OP_STORE];
+    s.once = once_of(k, x, n);
     s.bytes_error = !known ? NAN : accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
     return s;
 }
@@ -446,8 +470,9 @@ static void bound(struct gp_stalled *k, enum gp_stall_cause cause, double left_l
  * that, nothing is saved but the time in which multiprocessors have no blocks. */
 static void judge_tail(const struct find *f, struct gp_stalled *k)
 {
-    const double idle = idle_part(f, k);
-    double high = idle, low = idle - IDLE_ERROR;
+    const double idle = idle_part(f, k), more = least_issue(k) < REACHED ? 1 : SAMPLES_MISSED,
+                 sure = 1 - more * (1 - idle);
+    double high = idle, low = sure - IDLE_ERROR;
     if (k->waves > 1 && k->waves <= TAIL_WAVES) {
         const double whole = floor(k->waves),
                      fits = gp_occupancy_fits(&f->t->configs.at[k->config], f->device);
@@ -455,7 +480,7 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
         high = 1 - k->waves / ceil(k->waves);
         low = 1 - k->waves / (whole + last);
         if (idle < high && idle > low) high = idle;
-    } else if (!(idle >= IDLE_LEAST) || k->occupancy < FEW_WARPS || least_issue(k) >= REACHED) return;
+    } else if (!(sure >= IDLE_LEAST) || k->cause == GP_CAUSE_OCCUPANCY) return;
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
 }
 
@@ -465,22 +490,25 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
                         const struct sums *sums, bool queued)
 {
     const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
-                 issued = (double)k->issued / all;
-    const double least_slots = least_issue(k) * (1 - ISSUE_ERROR);
+                 issued = (double)k->issued / all, least_slots = least_issue(k) * (1 - ISSUE_ERROR);
     const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
     double others = 1 - issued - sums->unselected - s->stalled;
-    double accessed = memory ? memory_part(f, k, sums->bytes) : 0, once = 0;
-    if (memory && isnan(sums->bytes_error)) accessed = NAN;
-    const bool again = accessed > 1; /* so caches have it */
-    if (accessed <= 1 && s->cycles >= MEMORY_CYCLES)
-        once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST;
+    double once = 0, accessed = memory_part(f, k, memory ? sums->bytes : sums->once);
+    if (isnan(sums->bytes_error)) accessed = NAN;
+    const bool again = memory && accessed > 1; /* so caches have it */
+    if (accessed <= 1)                         /* of a narrower type, half */
+        once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST /
+               (cause == GP_CAUSE_UNIT ? 2 : 1);
+    else if (!memory) accessed = 0; /* the other stalls stay */
     double least = larger(least_slots, issued + others - larger(sums->behind - s->stalled, 0));
-    if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE) /* with the instructions of the line */
+    if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE) /* the whole line may go */
         least = larger(least_slots * (1 - sums->here / larger(issued, sums->here)),
-                       issued - sums->here + others - larger(sums->behind - s->stalled, 0));
-    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED) { /* loads of other lines no longer queue */
+                       issued - sums->here + sums->elsewhere);
+    /* What waits behind the line no longer does. */
+    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED || (cause == GP_CAUSE_MEMORY && queued)) {
         struct stall queue = {0};
         add_stall(&queue, k, of, n, GP_CAUSE_MEMORY);
+        if (cause != GP_CAUSE_SHARED) add_stall(&queue, k, of, n, GP_CAUSE_SHARED);
         others -= larger(queue.stalled - queue.left - (loads->stalled - loads->left), 0);
     }
     double left = issued > 0 ? round_of(least_issue(k) / issued, issued, larger(others, 0) + s->left) : 1;
@@ -499,6 +527,7 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
         /* More warps wait for as long, side by side, or more loads of each: then the others stay. */
         cause = GP_CAUSE_OCCUPANCY;
+        least = fmin(least, larger(least_slots, k->occupancy));
         left = larger(larger(issue / REACHED, issued + others), 2 * k->occupancy);
     }
     const double part = accessed * (1 + sums->bytes_error);
@@ -518,7 +547,7 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
         add_stall(&s[c], k, x, line->n, (enum gp_stall_cause)c);
         if (s[c].stalled > s[cause].stalled) cause = (enum gp_stall_cause)c;
     }
-    struct sums sums = sums_of(k, of, n, x->line, cause);
+    struct sums sums = sums_of(k, of, n, x->line, s[cause].loop, cause);
     const struct stall loads = s[GP_CAUSE_MEMORY];
     const bool queued = loads.stalled * all > QUEUED * MEMORY_CYCLES * loads.waits;
     if (cause == GP_CAUSE_MEMORY && queued && sums.atomics > 0) { /* loads wait behind them */
@@ -535,13 +564,14 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     k->error = error_of(k->stalled, k->samples);
     bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, queued);
     judge_tail(f, k);
-    /* Only fewer instructions help. */
-    if (k->cause != GP_CAUSE_TAIL && least_issue(k) >= REACHED && k->issued) {
-        const double issued = (double)k->issued / all;
-        const bool diverges = sums.diverging >= issued / 2;
-        const double fewer = diverges ? sums.diverging * (LANES - 1) / LANES : sums.here;
-        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, 1 - fewer / issued, 1);
-    }
+    if (k->cause == GP_CAUSE_TAIL || !k->issued) return;
+    const double issued = (double)k->issued / all;
+    const bool diverges = sums.diverging >= issued / 2;
+    const double fewer = (diverges ? sums.diverging * (LANES - 1) / LANES : sums.around) / issued;
+    if (least_issue(k) >= REACHED) /* only fewer instructions help */
+        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, 1 - fewer, 1);
+    else if (k->cause == GP_CAUSE_CHAIN && least_issue(k) >= HALF_FULL) /* they help, too */
+        k->saved_high = larger(k->saved_high, fewer);
 }
 
 bool gp_stalled_is_sure(const struct gp_stalled *k)
@@ -591,14 +621,6 @@ void gp_stalls_release(struct gp_stalls *s)
 }
 
 /* ---- the answer's rows ---- */
-
-/* Label and brief form, which follow each other. */
-GP_GETTER(get_label)
-{
-    const gp_sid *of = gp_member_at(row, f);
-    gp_cell_label(c, gp_string(x->strings, of[0]), gp_string_len(x->strings, of[0]),
-                  gp_string(x->strings, of[1]), gp_string_len(x->strings, of[1]));
-}
 
 static void put_share(struct gp_cell *c, double share) { gp_cell_real(c, 100 * share); }
 
@@ -698,7 +720,7 @@ static const struct gp_field reason_fields[] = {
 static const struct gp_record reasons = {"reasons", NULL, GP_FIELDS(reason_fields),
                                          .size = sizeof(struct gp_stall_part)};
 static const struct gp_field line_fields[] = {
-    {"label", "Kernel", GP_CELL_NAME, get_label, AT(label), .flags = GP_FIELD_TABLES},
+    {"label", "Kernel", GP_CELL_NAME, gp_member_label, AT(label), .flags = GP_FIELD_TABLES},
     {"place", "Line", GP_CELL_TEXT, get_place, 0, .help = "file:line, or the offset in the function"},
     {"file", NULL, GP_CELL_TEXT, gp_member_name, AT(file), OR_NULL(0)},
     {"line", NULL, GP_CELL_COUNT, get_known_u32, AT(line), OR_NULL(0)},
@@ -715,7 +737,7 @@ const struct gp_record gp_stalls_lines = {"lines", "Hottest lines", GP_FIELDS(li
 #define AT(member) offsetof(struct gp_stalled, member)
 static const struct gp_field kernel_fields[] = {
     {"name", NULL, GP_CELL_NAME, gp_member_sid, AT(name), .help = "as recorded"},
-    {"label", "Kernel", GP_CELL_NAME, get_label, AT(label), .help = "full name, demangled"},
+    {"label", "Kernel", GP_CELL_NAME, gp_member_label, AT(label), .help = "full name, demangled"},
     {"place", "Hottest line", GP_CELL_TEXT, get_hottest, 0, .help = "where warps stall most", OR_NULL(0)},
     {"cause", "Waits for", GP_CELL_TEXT, get_cause, 0, .help = "what there is to mend", OR_NULL(0),
      .words = cause_words},

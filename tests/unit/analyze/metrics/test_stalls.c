@@ -264,6 +264,101 @@ TEST(what_is_read_again)
     end(&m);
 }
 
+/* Line 7 stalls in REASON, at OPERATION, and line 8 is 40% of the instructions. Of the issue slots, three
+ * quarters are used. */
+static const struct gp_stalled *beside(struct made *m, uint64_t operation, const char *reason,
+                                       uint64_t access)
+{
+    begin(m);
+    on_ten(m, 200, 1024, 0);
+    m->t.devices.at[0].core_clock_khz = 2000000;
+    put_code(m, operation, access);
+    pc_line(&m->pc, "/s/k.cu", 7);
+    pc_add(&m->pc, 0, reason, 3000, 1500);
+    pc_add(&m->pc, 0, "selected", 1200, 0);
+    pc_add(&m->pc, 0, "not_selected", 5000, 0);
+    pc_line(&m->pc, "/s/k.cu", 8);
+    pc_add(&m->pc, 0x10, "selected", 800, 0);
+    finish(m);
+    return &m->s.kernels.at[0];
+}
+
+/* Stores take their time of memory, whatever else is mended; those of a narrower type, half. Loads that
+ * nobody waits for came from a cache. */
+TEST(memory_bounds_what_other_stalls_are_worth)
+{
+    const double memory = 40 * 2e9 * issue(0.15) * 0.4 * 128 / 3.35e12 * (1 - 1.96 / sqrt(800)) / 0.93;
+    struct made m;
+    const struct gp_stalled *k = beside(&m, 0x984, "mio_throttle", STG);
+    assert_int_equal(k->cause, GP_CAUSE_SHARED);
+    check_left(k, memory, 1);
+    end(&m);
+    k = beside(&m, 0x984, "mio_throttle", LDG);
+    check_left(k, 0.9 * issue(0.15), 1);
+    end(&m);
+    k = beside(&m, FADD, "math_pipe_throttle", STG);
+    assert_int_equal(k->cause, GP_CAUSE_UNIT);
+    check_left(k, memory / 2, 1);
+    end(&m);
+}
+
+/* With a busy unit's line, its other stalls go as well, but not those of other lines. */
+TEST(a_line_that_goes_as_a_whole)
+{
+    struct made m;
+    begin(&m);
+    on_ten(&m, 200, 1024, 0);
+    put_code(&m, FADD, FADD);
+    pc_line(&m.pc, "/s/k.cu", 7);
+    pc_add(&m.pc, 0, "math_pipe_throttle", 3000, 3000);
+    pc_add(&m.pc, 0, "wait", 2000, 2000);
+    pc_add(&m.pc, 0, "selected", 1000, 0);
+    pc_line(&m.pc, "/s/k.cu", 8);
+    pc_add(&m.pc, 0x10, "misc", 3000, 3000);
+    pc_add(&m.pc, 0x10, "selected", 1000, 0);
+    finish(&m);
+    const struct gp_stalled *k = &m.s.kernels.at[0];
+    assert_int_equal(k->cause, GP_CAUSE_UNIT);
+    check_left(k, 0.1 + 0.3, 0.2 + 0.2 + 0.3 + 0.15);
+    end(&m);
+}
+
+/* A loop of lines 7 and 8, and line 9 behind it. Line 8 waits for the operation before. */
+static const struct gp_stalled *computes(struct made *m, int64_t issued, int64_t stalled, int64_t latency)
+{
+    struct cubin c = {0};
+    begin(m);
+    on_ten(m, 200, 1024, 0);
+    cubin_op(&c, FADD, NONE, NONE, 0, 0);
+    cubin_op(&c, FADD, NONE, NONE, 0, 0);
+    cubin_op(&c, BRA, NONE, NONE, 0, -3 * 16);
+    cubin_op(&c, EXIT, NONE, NONE, 0, 0);
+    cubin_put(&c, &m->pc, 0xc0de);
+    cubin_release(&c);
+    pc_line(&m->pc, "/s/k.cu", 8);
+    pc_add(&m->pc, 0x10, "selected", issued, 0);
+    pc_add(&m->pc, 0x10, "wait", stalled, latency);
+    pc_line(&m->pc, "/s/k.cu", 7);
+    pc_add(&m->pc, 0, "selected", 1000, 0);
+    pc_line(&m->pc, "/s/k.cu", 9);
+    pc_add(&m->pc, 0x30, "selected", 2000, 0);
+    finish(m);
+    return &m->s.kernels.at[0];
+}
+
+TEST(instructions_of_a_loop)
+{
+    struct made m;
+    const struct gp_stalled *k = computes(&m, 6000, 1000, 100);
+    assert_int_equal(k->cause, GP_CAUSE_CODE);
+    check_left(k, 1 - 7.0 / 9, 1);
+    end(&m);
+    k = computes(&m, 2000, 5000, 3000); /* slots are more than half full, as waits are hidden */
+    assert_int_equal(k->cause, GP_CAUSE_CHAIN);
+    check(k->saved_high, 3.0 / 5);
+    end(&m);
+}
+
 /* A load behind accesses of shared memory waits for longer than 479 cycles: no more than these stay. */
 TEST(loads_behind_bank_conflicts)
 {
@@ -285,21 +380,54 @@ TEST(loads_behind_bank_conflicts)
     end(&m);
 }
 
-/* A sample per multiprocessor and 1,000 cycles would be 10,000 in a millisecond: they are idle for 60%. */
-TEST(idle_multiprocessors)
+/* And other accesses behind a load, of all that goes through the same queue. */
+TEST(shared_memory_behind_loads)
 {
     struct made m;
     begin(&m);
-    on_ten(&m, 8, 1024, 0);
-    gp_trace_set_meta(&m.t, "pc.period_cycles", GP_TEXT("1000"));
-    gp_trace_set_meta(&m.t, "pc.dropped", GP_TEXT("0"));
-    pc_line(&m.pc, "k.cu", 3);
-    pc_add(&m.pc, 0, "selected", 2600, 0);
-    pc_add(&m.pc, 0, "wait", 1400, 1400);
+    on_ten(&m, 200, 1024, 0);
+    put_code(&m, LDG, 0x984);
+    pc_line(&m.pc, "/s/k.cu", 7);
+    pc_add(&m.pc, 0, "lg_throttle", 5000, 5000);
+    pc_add(&m.pc, 0, "selected", 2, 0);
+    pc_line(&m.pc, "/s/k.cu", 8);
+    pc_add(&m.pc, 0x10, "mio_throttle", 3000, 3000);
+    pc_add(&m.pc, 0x10, "selected", 20, 0);
+    pc_add(&m.pc, 0x20, "selected", 1978, 0);
     finish(&m);
     const struct gp_stalled *k = &m.s.kernels.at[0];
+    assert_int_equal(k->cause, GP_CAUSE_MEMORY);
+    check_left(k, 0.2, 0.2 + 0.0002 * 479 + 0.0020 * 29);
+    end(&m);
+}
+
+/* A sample per multiprocessor and 1,000 cycles would be 10,000 in a millisecond: they are idle for 60%. */
+static const struct gp_stalled *on_few(struct made *m, uint32_t threads, int64_t issued, int64_t latency)
+{
+    begin(m);
+    on_ten(m, 8, threads, 0);
+    gp_trace_set_meta(&m->t, "pc.period_cycles", GP_TEXT("1000"));
+    gp_trace_set_meta(&m->t, "pc.dropped", GP_TEXT("0"));
+    pc_line(&m->pc, "k.cu", 3);
+    pc_add(&m->pc, 0, "selected", issued, 0);
+    pc_add(&m->pc, 0, "wait", 4000 - issued, latency);
+    finish(m);
+    return &m->s.kernels.at[0];
+}
+
+TEST(idle_multiprocessors)
+{
+    struct made m;
+    for (uint32_t threads = 64; threads <= 1024; threads *= 16) { /* blocks are too few, not their warps */
+        const struct gp_stalled *k = on_few(&m, threads, 2600, 1400);
+        assert_int_equal(k->cause, GP_CAUSE_TAIL);
+        check_left(k, 0.4, 1 - 0.8 * 0.5);
+        end(&m);
+    }
+    /* Where issue slots are full, there may have been half as many samples again. */
+    const struct gp_stalled *k = on_few(&m, 1024, 3600, 0);
     assert_int_equal(k->cause, GP_CAUSE_TAIL);
-    check_left(k, 0.4, 1 - 0.8 * 0.5);
+    check_left(k, 0.4, 1 - 0.8 * 0.3);
     end(&m);
 }
 
@@ -387,7 +515,7 @@ TEST(too_few_warps_or_spills)
     const struct gp_stalled *k = &m.s.kernels.at[0];
     check(k->occupancy, 64.0 / 2048);
     assert_int_equal(k->cause, GP_CAUSE_OCCUPANCY);
-    check_left(k, 0.1, 1); /* the issue slots that it needs */
+    check_left(k, 0.9 * issue(0.9), 1); /* the issue slots that it needs, with more warps in all stalls */
     end(&m);
     few_warps(&m, 512);
     k = &m.s.kernels.at[0];

@@ -81,7 +81,7 @@ static const struct planted cases[] = {
     {"stall_dependent_chain", true, "wait", 20, 1024, 0, 175290, MOST, 0},
     {"stall_busy_unit", true, "math_pipe_throttle", 20, 1024, 0, 175290, MOST, 0},
     {"stall_instructions", true, "no_instructions", 20, 1024, 0, 175290, MOST, 0},
-    {"stall_low_occupancy", true, "long_scoreboard", 10, 64, 0, 0, MOST, 0},
+    {"stall_low_occupancy", true, "long_scoreboard", 10, 64, 0, 0, 439940, 0},
     {"stall_atomics", true, "lg_throttle", 20, 1024, 0, 0, MOST, 0x98e},
     {"stall_tail", true, "selected", 25, 1024, 0, 38550, 202434, 0},
     {"stall_divergence", true, "selected", 20, 1024, 0, 0, 460000, 0x221},
