@@ -19,7 +19,7 @@ static const double MEMORY_MOST = 0.93, MEMORY_LEAST = 0.5; /* of memory's, by t
 static const double ISSUE_CYCLES = 1.4, ISSUE_ERROR = 0.1; /* in which a sample sees one as issued; of that */
 static const double MEMORY_START_NS = 20000;               /* until memory is busy, and after it */
 static const double LAUNCH_LEAST_NS = 1000, LAUNCH_MOST_NS = 5000; /* that nothing saves */
-static const double TIME_ERROR = 0.05;                             /* of the time that is left */
+static const double TIME_ERROR = 0.03;                             /* of the time that is left */
 static const double MEMORY_CYCLES = 479;
 static const double QUEUED = 2;                         /* times that: what waits longer waits for others */
 static const double FEW_WARPS = 0.25;                   /* of those that fit, that hide little */
@@ -339,11 +339,10 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
 
 /* Of all of a kernel's samples, as shares of them. */
 struct sums {
-    double behind, unselected;          /* behind: in the queue of the cause */
-    double elsewhere;                   /* stalls of other lines that are not behind */
-    double local_issued, local_stalled; /* instructions for local memory, and stalls for it */
-    double atomics, here;               /* instructions of the line */
-    double around, diverging;           /* with those of its loop; of loops that lanes leave one by one */
+    double behind, elsewhere, unselected; /* stalls in the cause's queue; others of other lines; none */
+    double local_issued, local_stalled;   /* instructions for local memory, and stalls for it */
+    double here, of[GP_OP_COUNT];         /* instructions of the line; by what they do */
+    double around, diverging;             /* with those of its loop; of loops that lanes leave one by one */
     double bytes, once; /* per sample; once: what memory has to give or take, whatever caches have */
     double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
 };
@@ -392,9 +391,8 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (cause_of(&x[i]) == GP_CAUSE_SPILLS) s.local_stalled += part;
         if (x[i].reason != GP_STALL_COUNT || x[i].op == GP_OP_COUNT) continue;
         if (x[i].op == GP_OP_LOCAL) s.local_issued += part;
-        if (x[i].op == GP_OP_ATOMIC && x[i].line == line) s.atomics += part;
         if (x[i].diverges) s.diverging += part;
-        if (x[i].line == line) s.here += part;
+        if (x[i].line == line) s.here += part, s.of[x[i].op] += part;
         if (x[i].line == line || (loop && x[i].loop == loop)) s.around += part;
         if (x[i].bytes) accesses += (double)x[i].total;
         s.bytes += part * x[i].bytes;
@@ -515,7 +513,7 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     left = larger(left, issue / REACHED);
     /* In shared memory, the lanes of a warp take turns. */
     if (cause == GP_CAUSE_ATOMICS && issued > 0)
-        left += least_issue(k) * sums->atomics / issued * SCHEDULERS * LANES;
+        left += least_issue(k) * sums->of[GP_OP_ATOMIC] / issued * SCHEDULERS * LANES;
     if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) {
         /* Only other instructions stay, of which fewer warps may fit. */
         const double rest = issued - sums->local_issued + others + s->stalled - sums->local_stalled,
@@ -525,10 +523,12 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
         left = larger(issue * kept / REACHED, rest * (k->registers ? 1 + words / k->registers : 1));
     }
     if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
-        /* More warps wait for as long, side by side, or more loads of each: then the others stay. */
+        /* More warps wait for as long, side by side, or more loads of each; several may do already. */
         cause = GP_CAUSE_OCCUPANCY;
         least = fmin(least, larger(least_slots, k->occupancy));
-        left = larger(larger(issue / REACHED, issued + others), 2 * k->occupancy);
+        const bool several = s->stalled < MEMORY_CYCLES * sums->of[GP_OP_LOAD]; /* at a time */
+        left = larger(larger(issue / REACHED, issued + others),
+                      several ? issued + others + s->stalled / 2 : 2 * k->occupancy);
     }
     const double part = accessed * (1 + sums->bytes_error);
     const double memory_most = fmin(part / MEMORY_LEAST, part / REACHED + per_ns(k) * MEMORY_START_NS);
@@ -550,7 +550,7 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     struct sums sums = sums_of(k, of, n, x->line, s[cause].loop, cause);
     const struct stall loads = s[GP_CAUSE_MEMORY];
     const bool queued = loads.stalled * all > QUEUED * MEMORY_CYCLES * loads.waits;
-    if (cause == GP_CAUSE_MEMORY && queued && sums.atomics > 0) { /* loads wait behind them */
+    if (cause == GP_CAUSE_MEMORY && queued && sums.of[GP_OP_ATOMIC] > 0) { /* loads wait behind them */
         add_stall(&s[GP_CAUSE_ATOMICS], k, x, line->n, GP_CAUSE_MEMORY);
         cause = GP_CAUSE_ATOMICS;
     }
