@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Holds what samples of program counters predict of the kernels of this folder against what their fixes save.
 
-    measure.py record --out DIR [--set first|second] [--stalls FILE] [--collect FILE] [--gpus N] [--ncu FILE]
-    measure.py report DIR [--set first|second] [--bin FOLDER]
+    measure.py record --out DIR [--set first|second|third] [--stalls FILE] [--collect FILE] [--gpus N]
+    measure.py record --out DIR --ncu FILE [--stalls FILE] [--gpus N]
+    measure.py report DIR [--set first|second|third] [--bin FOLDER]
 
 `record` needs a GPU: it times each kernel and its step with the fault and with the fix, unrecorded and by turns, then records the fault with
---pc-sample; with --ncu it also counts the stalls of five kernels of the first set with Nsight Compute. A recording that fails is tried once
-more when all others are over, and NAME.log has the end of what the failed one said. `report` needs no GPU: it asks trace-metrics and
+--pc-sample. A recording that fails is tried once more when all others are over, and NAME.log has the end of what the failed one said. With
+--ncu it only counts the stalls of five kernels of the first set with Nsight Compute. `report` needs no GPU: it asks trace-metrics and
 trace-suggest, and prints a line of JSON and of a table for each kernel. "inside": the share that the fix saved lies in the predicted interval.
 """
 
@@ -25,7 +26,8 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SETS = {"first": {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py"},
-        "second": {"cuda": HERE / "second.cu", "triton": HERE / "second_triton.py"}}
+        "second": {"cuda": HERE / "second.cu", "triton": HERE / "second_triton.py"},
+        "third": {"cuda": HERE / "third.cu", "triton": HERE / "third_triton.py"}}
 NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
 RECORD_S = 120  # of one process, which may compile ten kernels
 SAID_LINES = 50  # of a recording that failed
@@ -125,13 +127,15 @@ class Recorder:
         self.log(fault.name, said)
         (self.out / f"{fault.name}.ncu.csv").write_text(counted)
 
-    def all_on(self, gpu, mine):
+    def count_on(self, gpu, mine):
+        for fault in mine:
+            self.compare(gpu, fault)
+
+    def record_on(self, gpu, mine):
         for fault in mine:
             if fault.kind == "cuda":
                 self.time(gpu, fault.name, self.command(fault), [fault])
                 self.record_later(gpu, fault, ())
-                if self.args.ncu and fault.name in NCU:
-                    self.compare(gpu, fault)
         triton = [f for f in mine if f.kind == "triton"]
         if not triton:
             return
@@ -147,12 +151,15 @@ class Recorder:
 
 def record(args):
     recorder = Recorder(args)
-    wanted = [f for f in faults(args.sources) if not args.only or f.name in args.only]
-    threads = [threading.Thread(target=recorder.all_on, args=(g, wanted[g :: args.gpus])) for g in range(args.gpus)]
+    wanted = [f for f in faults(args.sources) if (not args.only or f.name in args.only) and (not args.ncu or f.name in NCU)]
+    work = recorder.count_on if args.ncu else recorder.record_on
+    threads = [threading.Thread(target=work, args=(g, wanted[g :: args.gpus])) for g in range(args.gpus)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    if args.ncu:
+        return 0
     missing = recorder.again()
     for fault in wanted:
         print(f"{fault.name}: {'no samples' if fault.name in missing else 'recorded'}, {(recorder.out / (fault.name + '.times')).read_text()!r}")
@@ -236,12 +243,12 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("record", help="on a machine with a GPU")
     one.add_argument("--out", required=True, metavar="DIR")
-    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu or second.cu, compiled by build.sh")
+    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu, second.cu or third.cu, compiled by build.sh")
     one.add_argument("--collect", default="gpuprof-collect", metavar="FILE")
     one.add_argument("--gpus", type=int, default=1, metavar="N", help="divide the kernels among N GPUs")
     one.add_argument("--only", nargs="*", metavar="NAME", help="these kernels")
     one.add_argument("--limit", type=float, default=3600, metavar="S", help="end after S seconds, whatever is missing then")
-    one.add_argument("--ncu", metavar="FILE", help="count stalls of five kernels with Nsight Compute as well")
+    one.add_argument("--ncu", metavar="FILE", help="only count stalls of five kernels of the first set, with Nsight Compute")
     two = commands.add_parser("report", help="of a folder that was recorded")
     two.add_argument("folder", metavar="DIR")
     two.add_argument("--bin", default="", metavar="FOLDER", help="of trace-metrics and trace-suggest")
