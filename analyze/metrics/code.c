@@ -8,6 +8,72 @@
 #include "formats/base/mem.h"
 #include "formats/base/wire.h"
 
+static uint64_t key_of(uint64_t crc, const char *name, size_t n) { return gp_hash_bytes(name, n) ^ crc; }
+
+/* ---- sections ---- */
+
+static struct gp_section section_of(const struct gp_cubins *c, uint64_t crc, const char *kind, const char *of)
+{
+    struct gp_buf name = {0};
+    gp_buf_printf(&name, "%s%s", kind, of);
+    const uint32_t *at = gp_map_get(&c->section_of, key_of(crc, name.data, name.n));
+    gp_buf_release(&name);
+    return at ? c->sections.at[*at] : (struct gp_section){0};
+}
+
+/* Attributes are a byte of form, one of kind, and two of value, or of the length of what follows. That of a
+ * frame has the number of the function's symbol, which has that of one of the N sections at TEXT. */
+static void read_frames(const struct gp_section *info, const struct gp_section *symbols,
+                        struct gp_section *text, size_t n)
+{
+    enum { HAS_VALUE = 4, FRAME_SIZE = 0x11, HEAD = 4, SYMBOL_AND_SIZE = 8 };
+    Elf64_Sym s;
+    for (size_t at = 0, more; at + HEAD <= info->n; at += HEAD + more) {
+        const uint8_t *p = info->at + at;
+        more = p[0] == HAS_VALUE ? gp_wire_fixed(p + 2, 2) : 0;
+        if (more > info->n - at - HEAD) break;
+        if (p[1] != FRAME_SIZE || more != SYMBOL_AND_SIZE) continue;
+        const uint64_t symbol = gp_wire_fixed(p + HEAD, 4);
+        if (symbol >= symbols->n / sizeof s) continue;
+        memcpy(&s, symbols->at + symbol * sizeof s, sizeof s);
+        if (s.st_shndx < n) text[s.st_shndx].frame_bytes = (uint32_t)gp_wire_fixed(p + HEAD + 4, 4);
+    }
+}
+
+/* In time linear in the cubin's bytes: sections and names do not overlap in what a compiler makes. */
+static void read_sections(struct gp_cubins *c, const struct gp_cubin *cubin)
+{
+    const struct gp_buf *b = &cubin->bytes;
+    const size_t first = c->sections.n;
+    Elf64_Ehdr h;
+    Elf64_Shdr names, s;
+    if (b->n < sizeof h) return;
+    memcpy(&h, b->data, sizeof h);
+    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_shentsize != sizeof s || h.e_shoff > b->n ||
+        h.e_shnum > (b->n - h.e_shoff) / sizeof s || h.e_shstrndx >= h.e_shnum)
+        return;
+    memcpy(&names, b->data + h.e_shoff + h.e_shstrndx * sizeof s, sizeof s);
+    if (names.sh_offset > b->n || names.sh_size > b->n - names.sh_offset) return;
+    for (size_t i = 0, left = b->n, letters = b->n; i < h.e_shnum; i++) {
+        memcpy(&s, b->data + h.e_shoff + i * sizeof s, sizeof s);
+        GP_VEC_PUSH(&c->sections, (struct gp_section){0});
+        if (!i || s.sh_type == SHT_NOBITS || s.sh_offset > b->n || s.sh_size > b->n - s.sh_offset ||
+            s.sh_name >= names.sh_size)
+            continue;
+        const char *name = b->data + names.sh_offset + s.sh_name;
+        const size_t most = names.sh_size - s.sh_name, n = strnlen(name, most < letters ? most : letters);
+        letters -= n;
+        left -= s.sh_size < left ? s.sh_size : left;
+        if (!left || !letters) break;
+        c->sections.at[first + i].at = (const uint8_t *)b->data + s.sh_offset;
+        c->sections.at[first + i].n = s.sh_size;
+        (void)gp_map_put(&c->section_of, key_of(cubin->crc, name, n), (uint32_t)(first + i));
+    }
+    const struct gp_section info = section_of(c, cubin->crc, ".nv.info", ""),
+                            symbols = section_of(c, cubin->crc, ".symtab", "");
+    read_frames(&info, &symbols, c->sections.at + first, c->sections.n - first);
+}
+
 /* ---- cubins ---- */
 
 static uint32_t digit_of(char c) { return (uint32_t)(c <= '9' ? c - '0' : c - 'a' + 10); }
@@ -16,19 +82,21 @@ static uint32_t digit_of(char c) { return (uint32_t)(c <= '9' ? c - '0' : c - 'a
 void gp_cubins_of(struct gp_cubins *c, const struct gp_trace *t)
 {
     const struct gp_events *e = &t->events[GP_PC];
+    struct gp_map cubin_of = {0};
     memset(c, 0, sizeof *c);
     for (size_t i = 0; i < e->n; i++) {
         const char *digits = gp_trace_str(t, gp_get_series(e, i));
         const uint64_t crc = gp_get_id(e, i);
-        size_t k = 0;
         if (gp_get_total(e, i) || crc == GP_NO_ID) continue;
-        while (k < c->cubins.n && c->cubins.at[k].crc != crc) k++;
+        const uint32_t k = *gp_map_put(&cubin_of, crc, (uint32_t)c->cubins.n);
         if (k == c->cubins.n) GP_VEC_PUSH(&c->cubins, (struct gp_cubin){.crc = crc});
         struct gp_buf *to = &c->cubins.at[k].bytes;
         if (gp_get_addr(e, i) != to->n) continue;
         for (; digits[0] && digits[1]; digits += 2)
             gp_buf_putc(to, (char)(digit_of(digits[0]) << 4 | (digit_of(digits[1]) & 15)));
     }
+    GP_EACH(struct gp_cubin, one, c->cubins) read_sections(c, one);
+    gp_map_release(&cubin_of);
 }
 
 void gp_cubins_release(struct gp_cubins *c)
@@ -36,58 +104,10 @@ void gp_cubins_release(struct gp_cubins *c)
     GP_EACH(struct gp_cubin, one, c->cubins) gp_buf_release(&one->bytes);
     GP_EACH(struct gp_code, one, c->functions) free(one->ops);
     GP_VEC_FREE(&c->cubins);
+    GP_VEC_FREE(&c->sections);
     GP_VEC_FREE(&c->functions);
-    gp_map_release(&c->known);
-}
-
-/* ---- sections ---- */
-
-struct part {
-    const uint8_t *at;
-    size_t n;
-    uint32_t number; /* of the section; 0: it is not there */
-};
-
-/* The section whose name is A and then B. */
-static struct part section_of(const struct gp_buf *b, const char *a, const char *name)
-{
-    Elf64_Ehdr h;
-    Elf64_Shdr names, s;
-    const size_t n = strlen(a), all = n + strlen(name);
-    if (b->n < sizeof h) return (struct part){0};
-    memcpy(&h, b->data, sizeof h);
-    if (memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 || h.e_shentsize != sizeof s || h.e_shoff > b->n ||
-        h.e_shnum > (b->n - h.e_shoff) / sizeof s || h.e_shstrndx >= h.e_shnum)
-        return (struct part){0};
-    memcpy(&names, b->data + h.e_shoff + h.e_shstrndx * sizeof s, sizeof s);
-    if (names.sh_offset > b->n || names.sh_size > b->n - names.sh_offset) return (struct part){0};
-    for (uint32_t i = 1; i < h.e_shnum; i++) {
-        memcpy(&s, b->data + h.e_shoff + i * sizeof s, sizeof s);
-        const char *text = b->data + names.sh_offset + s.sh_name;
-        if (s.sh_offset <= b->n && s.sh_size <= b->n - s.sh_offset && s.sh_name < names.sh_size &&
-            all < names.sh_size - s.sh_name && !memcmp(text, a, n) && !memcmp(text + n, name, all - n + 1))
-            return (struct part){(const uint8_t *)b->data + s.sh_offset, s.sh_size, i};
-    }
-    return (struct part){0};
-}
-
-/* Attributes are a byte of form, one of kind, and two of value, or of the length of what follows. That of a
- * frame has the number of the function's symbol. */
-static uint32_t frame_of(const struct part *info, const struct part *symbols, uint32_t text)
-{
-    enum { HAS_VALUE = 4, FRAME_SIZE = 0x11, HEAD = 4, SYMBOL_AND_SIZE = 8 };
-    Elf64_Sym s;
-    for (size_t at = 0, n; at + HEAD <= info->n; at += HEAD + n) {
-        const uint8_t *p = info->at + at;
-        n = p[0] == HAS_VALUE ? gp_wire_fixed(p + 2, 2) : 0;
-        if (n > info->n - at - HEAD) break;
-        if (p[1] != FRAME_SIZE || n != SYMBOL_AND_SIZE) continue;
-        const uint64_t symbol = gp_wire_fixed(p + HEAD, 4);
-        if (symbol >= symbols->n / sizeof s) continue;
-        memcpy(&s, symbols->at + symbol * sizeof s, sizeof s);
-        if (s.st_shndx == text) return (uint32_t)gp_wire_fixed(p + HEAD + 4, 4);
-    }
-    return 0;
+    gp_map_release(&c->section_of);
+    gp_map_release(&c->function_of);
 }
 
 /* ---- instructions ---- */
@@ -120,14 +140,46 @@ static size_t target_of(const struct gp_code *code, size_t i)
     return to >= 0 && to <= (int64_t)i ? (size_t)to : i + 1;
 }
 
-/* Of each instruction what it does, who wrote the register of its address, and its loop: of branches back the
- * closest behind it. In time linear in instructions, whatever they are. */
+/* What others may wait for, as bits: the six scoreboards that an instruction releases, and what it does. */
+enum { BARRIER = 6, WRITES, ENDS, SCOREBOARDS = 0x3f };
+
+static uint32_t ended_by(const struct gp_code *code, size_t i)
+{
+    enum { WRITTEN_AT = 110 - 64, READ_AT = 113 - 64 };
+    const uint64_t control = word(code, i, 1);
+    const uint32_t kind = code->ops[i].kind;
+    return ((1U << (control >> WRITTEN_AT & 7) | 1U << (control >> READ_AT & 7)) & SCOREBOARDS) |
+           (uint32_t)(operation(code, i) == BAR) << BARRIER |
+           (uint32_t)(kind == GP_OP_STORE || kind == GP_OP_ATOMIC) << WRITES;
+}
+
+/* Instruction I waits for the latest of LAST, indices and 1, that ends what it may wait for: where there is
+ * none yet from HEAD on, and if it is behind FROM. */
+static void await(const struct gp_code *code, size_t i, const uint32_t last[ENDS], size_t head, size_t from)
+{
+    enum { WAITED_AT = 116 - 64 };
+    const uint32_t what[GP_AWAITED_COUNT] = {
+        [GP_AWAITED_SCOREBOARD] = word(code, i, 1) >> WAITED_AT & SCOREBOARDS,
+        [GP_AWAITED_BARRIER] = operation(code, i) == BAR ? 0 : 1U << BARRIER,
+        [GP_AWAITED_WRITE] = 1U << WRITES};
+    for (int w = 0; w < GP_AWAITED_COUNT; w++) {
+        uint32_t latest = 0, *at = &code->ops[i].awaited[w];
+        for (int b = 0; b < ENDS; b++)
+            if (what[w] >> b & 1 && last[b] > latest) latest = last[b];
+        if ((*at == i || *at < head) && latest > from) *at = latest - 1;
+    }
+}
+
+/* Of each instruction what it does, who wrote the register of its address, its loop (of branches back the
+ * closest behind it), and what it waits for: the closest before it in its loop, then round from the loop's
+ * end, then before the loop. In time linear in instructions, whatever they are. */
 static void read_operations(struct gp_code *code)
 {
     static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
     enum { LANES = 32, SIZE_AT = 73 - 64, TO = 16, FROM = 24, NONE = 0xff };
     uint32_t *open = gp_alloc((code->n + 1) * sizeof *open), n = 0; /* those that no loop is known of */
-    size_t writer[NONE + 1] = {0};                                  /* by register, and 1; 0: none */
+    uint32_t last[ENDS] = {0};
+    size_t writer[NONE + 1] = {0}; /* by register, and 1; 0: none */
     for (size_t i = 0; i < code->n; i++) {
         struct gp_code_op *op = &code->ops[i];
         const uint64_t low = word(code, i, 0), from = low >> FROM & NONE;
@@ -137,65 +189,39 @@ static void read_operations(struct gp_code *code)
         open[n++] = (uint32_t)i;
         if (op->kind == GP_OP_LOAD || op->kind == GP_OP_STORE)
             op->bytes = LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
+        for (int w = 0; w < GP_AWAITED_COUNT; w++) op->awaited[w] = (uint32_t)i;
+        await(code, i, last, 0, 0);
+        for (uint32_t ended = ended_by(code, i), b = 0; b < ENDS; b++)
+            if (ended >> b & 1) last[b] = (uint32_t)i + 1;
         if (!i || operation(code, i) != BRA) continue;
         const bool meets = i + 1 < code->n && operation(code, i + 1) == BSYNC;
-        for (const size_t to = target_of(code, i); n && open[n - 1] >= to; n--)
-            code->ops[open[n - 1]].loop = (uint32_t)i, code->ops[open[n - 1]].diverges = meets;
+        for (const size_t to = target_of(code, i); n && open[n - 1] >= to; n--) {
+            const uint32_t in = open[n - 1];
+            code->ops[in].loop = (uint32_t)i, code->ops[in].diverges = meets;
+            await(code, in, last, to, in + 1);
+        }
     }
     free(open);
 }
 
 struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *function)
 {
-    const uint64_t key = gp_hash_bytes(function, strlen(function)) ^ crc;
-    const uint32_t *known = gp_map_get(&c->known, key);
-    if (known) return c->functions.at[*known].n ? &c->functions.at[*known] : NULL;
-    GP_EACH(struct gp_cubin, cubin, c->cubins) {
-        if (cubin->crc != crc) continue;
-        const struct part text = section_of(&cubin->bytes, ".text.", function),
-                          symbols = section_of(&cubin->bytes, ".symtab", ""),
-                          info = section_of(&cubin->bytes, ".nv.info", "");
-        struct gp_code one = {.bytes = text.at, .n = text.n / GP_OP_BYTES};
+    const uint64_t key = key_of(crc, function, strlen(function));
+    const uint32_t next = (uint32_t)c->functions.n, at = *gp_map_put(&c->function_of, key, next);
+    if (at == next) {
+        const struct gp_section text = section_of(c, crc, ".text.", function);
+        struct gp_code one = {.bytes = text.at, .n = text.n / GP_OP_BYTES, .frame_bytes = text.frame_bytes};
         one.ops = gp_zalloc((one.n + 1) * sizeof *one.ops);
-        one.frame_bytes = frame_of(&info, &symbols, text.number);
         read_operations(&one);
-        gp_map_put(&c->known, key, (uint32_t)c->functions.n);
         GP_VEC_PUSH(&c->functions, one);
-        return one.n ? &c->functions.at[c->functions.n - 1] : NULL;
     }
-    return NULL;
-}
-
-/* What others may wait for: the six scoreboards that an instruction releases, and what it does. */
-enum { WAITED_AT = 116 - 64, SCOREBOARDS = 0x3f, IS_BARRIER = 0x100, WRITES = 0x200 };
-
-static bool ends(const struct gp_code *code, size_t i, uint32_t what)
-{
-    enum { WRITTEN_AT = 110 - 64, READ_AT = 113 - 64 };
-    const uint64_t control = word(code, i, 1);
-    const uint32_t op = code->ops[i].kind;
-    return what & (1U << (control >> WRITTEN_AT & 7) | 1U << (control >> READ_AT & 7) |
-                   (operation(code, i) == BAR ? IS_BARRIER : 0) |
-                   (op == GP_OP_STORE || op == GP_OP_ATOMIC ? WRITES : 0));
-}
-
-/* The closest before I, round its innermost loop, that ends WHAT; I: none. */
-static size_t before(const struct gp_code *code, size_t i, uint32_t what)
-{
-    const size_t loop = code->ops[i].loop, head = loop ? target_of(code, loop) : 0;
-    for (size_t k = i; k-- > head;)
-        if (ends(code, k, what)) return k;
-    for (size_t k = loop + 1; k-- > i + 1;)
-        if (ends(code, k, what)) return k;
-    for (size_t k = head; k-- > 0;)
-        if (ends(code, k, what)) return k;
-    return i;
+    return c->functions.at[at].n ? &c->functions.at[at] : NULL;
 }
 
 size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason)
 {
-    if (reason == GP_STALL_BARRIER) return ends(code, i, IS_BARRIER) ? i : before(code, i, IS_BARRIER);
-    if (reason == GP_STALL_DRAIN) return before(code, i, WRITES);
+    if (reason == GP_STALL_BARRIER) return code->ops[i].awaited[GP_AWAITED_BARRIER];
+    if (reason == GP_STALL_DRAIN) return code->ops[i].awaited[GP_AWAITED_WRITE];
     const bool waits = reason == GP_STALL_LONG_SCOREBOARD || reason == GP_STALL_SHORT_SCOREBOARD;
-    return waits ? before(code, i, word(code, i, 1) >> WAITED_AT & SCOREBOARDS) : i;
+    return waits ? code->ops[i].awaited[GP_AWAITED_SCOREBOARD] : i;
 }

@@ -30,13 +30,17 @@ enum gp_op {
     GP_OP_COUNT
 };
 
+/* What a stall may wait for. */
+enum gp_awaited { GP_AWAITED_SCOREBOARD, GP_AWAITED_BARRIER, GP_AWAITED_WRITE, GP_AWAITED_COUNT };
+
 struct gp_code_op {
     uint32_t kind;    /* enum gp_op */
     uint32_t bytes;   /* of global memory, that a warp accesses */
     uint32_t address; /* the instruction that made the address that it accesses; itself: none */
     uint32_t loop;    /* the branch that closes the innermost loop around it; 0: none */
     uint32_t stack;   /* for the caller: its place */
-    bool diverges;    /* lanes of a warp may leave that in different turns */
+    uint32_t awaited[GP_AWAITED_COUNT]; /* the instruction that it waits for; itself: none before it */
+    bool diverges;                      /* lanes of a warp may leave that in different turns */
 };
 
 struct gp_code {
@@ -46,6 +50,12 @@ struct gp_code {
     uint32_t frame_bytes; /* of local memory, per thread */
 };
 
+struct gp_section {
+    const uint8_t *at;
+    size_t n;
+    uint32_t frame_bytes; /* of a function's instructions: as above */
+};
+
 struct gp_cubin {
     uint64_t crc;
     struct gp_buf bytes;
@@ -53,8 +63,9 @@ struct gp_cubin {
 
 struct gp_cubins {
     GP_VEC(struct gp_cubin) cubins;
+    GP_VEC(struct gp_section) sections;
     GP_VEC(struct gp_code) functions;
-    struct gp_map known; /* the hash of a checksum and a name -> index of the function */
+    struct gp_map section_of, function_of; /* by the hash of a name, and the checksum */
 };
 
 /* Those of the finished trace T. */

@@ -18,6 +18,7 @@
 struct cubin {
     struct gp_buf code, elf;
     uint32_t frame_bytes;
+    bool twice; /* a function "l" has the same bytes */
 };
 
 static inline void cubin_number(struct gp_buf *b, uint64_t v, size_t n)
@@ -38,8 +39,8 @@ static inline void cubin_op(struct cubin *c, uint64_t operation, uint64_t writte
 /* The ELF file. */
 static inline const struct gp_buf *cubin_elf(struct cubin *c)
 {
-    enum { NULL_SECTION, NAMES, SYMBOLS, TEXT, INFO, SECTIONS };
-    static const char names[] = "\0.shstrtab\0.symtab\0.text.k\0.nv.info";
+    enum { NULL_SECTION, NAMES, SYMBOLS, TEXT, INFO, AGAIN, SECTIONS };
+    static const char names[] = "\0.shstrtab\0.symtab\0.text.k\0.nv.info\0.text.l";
     const Elf64_Sym symbols[2] = {{0}, {.st_shndx = TEXT}};
     struct gp_buf info = {0};
     cubin_number(&info, 0x1204, 2); /* something else */
@@ -56,7 +57,8 @@ static inline const struct gp_buf *cubin_elf(struct cubin *c)
     } of[SECTIONS] = {[NAMES] = {names, sizeof names, ".shstrtab"},
                       [SYMBOLS] = {symbols, sizeof symbols, ".symtab"},
                       [TEXT] = {c->code.data, c->code.n, ".text.k"},
-                      [INFO] = {info.data, info.n, ".nv.info"}};
+                      [INFO] = {info.data, info.n, ".nv.info"},
+                      [AGAIN] = {"", 0, ".text.l"}};
     Elf64_Ehdr h = {
         .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = SECTIONS, .e_shstrndx = NAMES, .e_shoff = sizeof h};
     Elf64_Shdr s[SECTIONS] = {{0}};
@@ -70,6 +72,7 @@ static inline const struct gp_buf *cubin_elf(struct cubin *c)
             .sh_name = (uint32_t)name, .sh_type = SHT_PROGBITS, .sh_offset = at, .sh_size = of[i].n};
         at += of[i].n;
     }
+    if (c->twice) s[AGAIN].sh_offset = s[TEXT].sh_offset, s[AGAIN].sh_size = s[TEXT].sh_size;
     c->elf.n = 0;
     gp_buf_put(&c->elf, &h, sizeof h);
     gp_buf_put(&c->elf, s, sizeof s);

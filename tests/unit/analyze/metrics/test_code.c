@@ -124,6 +124,73 @@ TEST(an_instruction_is_in_the_innermost_loop_around_it)
     end(&m);
 }
 
+/* The rule in another way: what waits for WHAT goes back through the code, instruction by instruction. */
+static size_t back(const uint32_t *ends, size_t i, size_t head, size_t loop, uint32_t what)
+{
+    for (size_t k = i; k-- > head;)
+        if (ends[k] & what) return k;
+    for (size_t k = loop + 1; k-- > i + 1;)
+        if (ends[k] & what) return k;
+    for (size_t k = head; k-- > 0;)
+        if (ends[k] & what) return k;
+    return i;
+}
+
+/* Of any code, with loops in loops and across each other. */
+TEST(what_is_awaited_in_any_code)
+{
+    enum { OPS = 150, IS_BARRIER = 0x100, IS_WRITE = 0x200 };
+    static const uint64_t operations[] = {LDG, STG, LDS, RED, BAR, BRA, BRA, FADD, FADD, FADD};
+    uint32_t random = 1;
+    for (int round = 0; round < 200; round++) {
+        struct made m;
+        uint32_t ends[OPS], waits[OPS];
+        size_t head[OPS] = {0};
+        begin(&m);
+        for (size_t i = 0; i < OPS; i++) {
+            uint32_t r[5];
+            for (int k = 0; k < 5; k++) r[k] = (random = random * 1664525 + 1013904223) >> 16;
+            const uint64_t operation = operations[r[0] % GP_COUNT(operations)];
+            const uint32_t written = r[1] % 8, read = r[2] % 4 ? NONE : r[2] % 6;
+            head[i] = operation == BRA ? r[4] % (i + 1) : i;
+            waits[i] = r[3] % 3 ? 0 : r[3] & 0x3f;
+            ends[i] = ((1U << written | 1U << read) & 0x3f) | (operation == BAR) * IS_BARRIER |
+                      (operation == STG || operation == RED) * IS_WRITE;
+            const int64_t by = operation == BRA ? ((int64_t)head[i] - (int64_t)i - 1) * 16 : 0;
+            cubin_op(&m.c, operation, written, read, waits[i], by);
+        }
+        cubin_put(&m.c, &m.pc, CRC);
+        const struct gp_code *code = finish(&m);
+        assert_int_equal(code->n, OPS);
+        for (size_t i = 0; i < OPS; i++) {
+            const size_t loop = code->ops[i].loop, from = loop ? head[loop] : 0;
+            assert_int_equal(gp_code_awaited(code, i, GP_STALL_LONG_SCOREBOARD),
+                             back(ends, i, from, loop, waits[i]));
+            assert_int_equal(gp_code_awaited(code, i, GP_STALL_DRAIN), back(ends, i, from, loop, IS_WRITE));
+            assert_int_equal(gp_code_awaited(code, i, GP_STALL_BARRIER),
+                             ends[i] & IS_BARRIER ? i : back(ends, i, from, loop, IS_BARRIER));
+        }
+        end(&m);
+    }
+}
+
+/* Sections have no more bytes than the file. */
+TEST(functions_that_overlap)
+{
+    for (int n = 10; n < 100; n += 50) {
+        struct made m;
+        begin(&m);
+        m.c.twice = true;
+        for (int i = 0; i < n; i++) op(&m, FADD);
+        cubin_put(&m.c, &m.pc, CRC);
+        assert_non_null(finish(&m));
+        const struct gp_code *code = gp_code_of(&m.cubins, CRC, "l");
+        assert_int_equal(code ? code->n : 0, n == 10 ? 10 : 0); /* 60 are more than half of the file */
+        assert_ptr_equal(gp_code_of(&m.cubins, CRC, "l"), code);
+        end(&m);
+    }
+}
+
 TEST(what_instructions_do)
 {
     static const struct {
