@@ -32,8 +32,7 @@ static const struct gp_option options[] = {
      offsetof(struct opts, join)},
     {0, "ceilings", "FILE|none",
      "draw the roofline of the page below these rates, as gpuprof-measure --calibrate measures them "
-     "(default: "
-     "those kept for the device, then the peaks that the counters report)",
+     "(default: those kept for the device, then the peaks that the counters report)",
      GP_OPT_STRING, offsetof(struct opts, ceilings)},
     {0, "source", "DIR", "show the code beside stalls on the page: of files that the trace names, below DIR",
      GP_OPT_STRING, offsetof(struct opts, source)},

@@ -6,6 +6,7 @@
 #include "analyze/app/operands.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
+#include "formats/base/map.h"
 #include "formats/base/str.h"
 
 enum { SOURCE_BYTES = 4 << 20, SASS_BYTES = 256 << 20, EM_CUDA = 190, FILES = 64, KERNELS = 16 };
@@ -42,8 +43,6 @@ static void add_source(struct gp_app_code *to, const struct gp_stalls *s, gp_sid
     struct gp_buf text = {0};
     struct stat st;
     struct gp_err err;
-    for (size_t i = 0; i < to->all.n; i++)
-        if (to->all.at[i].of == file) return;
     if (to->all.n >= FILES || !find_source(root, gp_string(s->strings, file), found, &st)) return;
     const size_t n = strlen(root);
     struct gp_listing l = {
@@ -60,12 +59,16 @@ static int add_sources(struct gp_app_code *to, const struct gp_trace *t, const s
     char root[PATH_MAX];
     struct stat st;
     const char *began = gp_trace_get_meta(t, "start_realtime_ns");
+    struct gp_map asked = {0}; /* files, there or not */
     if (!realpath(folder, root) || stat(root, &st) || !S_ISDIR(st.st_mode))
         return gp_fail(err, GP_E_IO, -1, "--source %s: not a folder", folder);
     for (size_t k = 0; k < s->kernels.n; k++)
-        for (size_t i = 0; i < s->kernels.at[k].lines.n; i++)
-            if (s->kernels.at[k].lines.at[i].file)
-                add_source(to, s, s->kernels.at[k].lines.at[i].file, root, began ? atoll(began) : 0);
+        for (size_t i = 0; i < s->kernels.at[k].lines.n; i++) {
+            const gp_sid file = s->kernels.at[k].lines.at[i].file;
+            if (file && !(*gp_map_put(&asked, file, 0))++)
+                add_source(to, s, file, root, began ? atoll(began) : 0);
+        }
+    gp_map_release(&asked);
     return 0;
 }
 
@@ -90,12 +93,13 @@ static int disassemble(const char *path, const struct gp_stalls *s, struct gp_bu
     gp_buf_release(&names);
     text->n = 0;
     int fd = gp_command_start(command, &child, err);
-    if (fd < 0) return -1;
-    struct gp_input *in = gp_input_open_fd(fd, path, 1);
+    if (fd < 0) return gp_err_context(err, "--sass %s", path);
+    struct gp_input *in = gp_input_open_fd(fd, "its output", 1);
     int failed = gp_input_rest(in, SASS_BYTES, text, err);
     gp_input_close(in);
     failed = gp_command_end(child, failed ? NULL : err) || failed;
-    return failed ? gp_err_context(err, "%s of the CUDA toolkit", cubin ? "nvdisasm" : "cuobjdump") : 0;
+    if (!failed) return 0;
+    return gp_err_context(err, "--sass %s: %s of the CUDA toolkit", path, cubin ? "nvdisasm" : "cuobjdump");
 }
 
 static int add_sass(struct gp_app_code *to, const struct gp_trace *t, const struct gp_stalls *s,
@@ -106,14 +110,15 @@ static int add_sass(struct gp_app_code *to, const struct gp_trace *t, const stru
     const struct gp_device *d = t->devices.at;
     if (t->devices.n) snprintf(arch, sizeof arch, "sm_%d%d", (int)d->cc_major, (int)d->cc_minor);
     int failed = gp_input_all(path, is_listing, SASS_BYTES, &text, err);
-    if (!failed && !is_listing(text.data, text.n)) failed = disassemble(path, s, &text, err);
+    if (failed) (void)gp_err_context(err, "--sass");
+    else if (!is_listing(text.data, text.n)) failed = disassemble(path, s, &text, err);
     for (size_t k = 0; k < s->kernels.n && k < KERNELS && !failed; k++) {
         struct gp_listing l = {.of = s->kernels.at[k].name, .path = gp_intern_cstr(s->strings, path)};
         if (gp_listing_sass(&l, text.data, text.n, gp_string(s->strings, l.of), arch))
             GP_VEC_PUSH(&to->all, l);
     }
     gp_buf_release(&text);
-    return failed ? gp_err_context(err, "--sass %s", path) : 0;
+    return failed;
 }
 
 int gp_app_code(struct gp_app_code *to, const struct gp_trace *t, const struct gp_stalls *s,

@@ -169,7 +169,8 @@ test_expect_success '--sass: a program or a cubin goes through the tools of CUDA
     PATH="$PWD/toolkit:$PATH" page --sass=-k.cubin && grep "0020 LDS R2" words && grep -x -e "-c $PWD/-k.cubin" asked &&
     status_of trace-metrics -f html --sass=-k.cubin stalls.trace && test $status = 2 &&
     grep "^trace-metrics: --sass -k.cubin: nvdisasm of the CUDA toolkit: the command failed with status 127" err &&
-    printf "#!/bin/sh\nkill -9 \$\$\n" >toolkit/nvdisasm && status_of env PATH="$PWD/toolkit:$PATH" trace-metrics -q -f html --sass=-k.cubin stalls.trace && test $status = 2
+    printf "#!/bin/sh\nkill -9 \$\$\n" >toolkit/nvdisasm && status_of env PATH="$PWD/toolkit:$PATH" trace-metrics -q -f html --sass=-k.cubin stalls.trace && test $status = 2 &&
+    status_of trace-metrics -f html --sass missing stalls.trace && test $status = 2 && grep -x "trace-metrics: --sass: missing: cannot open: No such file or directory" err
 '
 
 test_done
