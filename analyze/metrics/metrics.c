@@ -21,7 +21,7 @@ struct find {
     uint32_t *time_of;   /* by set: which of its values is the time; UINT32_MAX */
     struct gp_launch_keys keys;
     double *weights;      /* by group and column: the sum of what means are weighted by */
-    int64_t *recorded_ns; /* by group of kernels: durations of GPU events */
+    int64_t *recorded_ns; /* by group of kernels: durations of GPU events; NULL: per launch */
 };
 
 static gp_sid keep(struct find *f, gp_sid sid)
@@ -162,13 +162,14 @@ static void count_launches(struct find *f)
         const uint32_t *at = gp_launch_keys_get(&f->keys, &f->t->configs.at[c]);
         group[c] = at && f->t->configs.at[c].kind == GP_KERNEL ? *at : UINT32_MAX;
     }
-    f->recorded_ns = gp_zalloc((f->m->groups.n + 1) * sizeof *f->recorded_ns);
+    if (f->o->per != GP_METRICS_PER_LAUNCH)
+        f->recorded_ns = gp_zalloc((f->m->groups.n + 1) * sizeof *f->recorded_ns);
     for (size_t i = 0; i < gpu->n; i++) {
         uint32_t config = gp_get_config(gpu, i);
         f->m->launches += f->t->configs.at[config].kind == GP_KERNEL;
         if (group[config] == UINT32_MAX) continue;
         f->m->groups.at[group[config]].count++;
-        f->recorded_ns[group[config]] += gpu->dur_ns[i];
+        if (f->recorded_ns) f->recorded_ns[group[config]] += gpu->dur_ns[i];
     }
     free(group);
 }
@@ -393,10 +394,6 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
         begin_stats(&f);
         for (size_t row = 0; row < t->events[GP_METRIC].n; row++)
             if (m->group_of[row] != UINT32_MAX) add_row(&f, row, m->group_of[row]);
-        if (o->per == GP_METRICS_PER_LAUNCH) {
-            free(f.recorded_ns);
-            f.recorded_ns = NULL;
-        }
         end_stats(&f);
         const char **names = gp_alloc((m->columns.n + 1) * sizeof *names);
         for (size_t i = 0; i < m->columns.n; i++) names[i] = gp_metrics_str(m, m->columns.at[i].name);

@@ -8,12 +8,6 @@ struct timing {
     uint64_t n;
 };
 
-static void add(struct timing *t, int64_t ns)
-{
-    t->total_ns += (double)ns;
-    t->n++;
-}
-
 void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, const struct gp_trace *timing)
 {
     struct gp_launch_match match;
@@ -25,8 +19,9 @@ void gp_metrics_join(struct gp_metrics *m, const struct gp_trace *counters, cons
     const struct gp_events *gpu = &timing->events[GP_GPU];
     for (size_t i = 0; i < gpu->n; i++) {
         if (match.group[i] == UINT32_MAX) continue;
-        add(&kernels[match.group[i]], gpu->dur_ns[i]);
-        if (match.row[i] != UINT32_MAX) add(&rows[match.row[i]], gpu->dur_ns[i]);
+        struct timing *of[] = {&kernels[match.group[i]],
+                               match.row[i] != UINT32_MAX ? &rows[match.row[i]] : NULL};
+        for (int k = 0; k < 2 && of[k]; k++) of[k]->total_ns += (double)gpu->dur_ns[i], of[k]->n++;
     }
     m->joined = true;
     for (size_t k = 0; k < match.groups.n; k++) {

@@ -161,13 +161,12 @@ static void put_code(struct sheet *h, const struct gp_listing *code)
 /* The name of the file, and how far its text can be trusted. */
 static void put_caption(struct sheet *h, const struct gp_listing *code, bool shown)
 {
+    static const char *const states[] = {", which may have changed since the recording",
+                                         ", not changed since the recording began",
+                                         ", which is newer than the recording, so lines may have moved"};
     const gp_sid file = h->parts.at->file;
-    const char *state = "";
+    const char *state = code && file ? states[code->changed + 1] : "";
     if (code && !shown) state = ", which lacks lines that were sampled, so it is not the code that ran";
-    else if (code && file && code->changed < 0) state = ", which may have changed since the recording";
-    else if (code && file && code->changed)
-        state = ", which is newer than the recording, so lines may have moved";
-    else if (code && file) state = ", not changed since the recording began";
     gp_page_open(h->w, "p", code && (!shown || (file && code->changed)) ? "file warn" : "file");
     gp_page_put(h->w, "code", NULL, file ? gp_string(h->s->strings, file) : "instructions of no known line");
     if (code && code->path != file) {
