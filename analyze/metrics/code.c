@@ -142,6 +142,7 @@ static size_t target_of(const struct gp_code *code, size_t i)
 
 /* What others may wait for, as bits: the six scoreboards that an instruction releases, and what it does. */
 enum { BARRIER = 6, WRITES, ENDS, SCOREBOARDS = 0x3f };
+enum { FOR_SCOREBOARD, FOR_BARRIER, FOR_WRITE, AWAITED };
 
 static uint32_t ended_by(const struct gp_code *code, size_t i)
 {
@@ -158,11 +159,10 @@ static uint32_t ended_by(const struct gp_code *code, size_t i)
 static void await(const struct gp_code *code, size_t i, const uint32_t last[ENDS], size_t head, size_t from)
 {
     enum { WAITED_AT = 116 - 64 };
-    const uint32_t what[GP_AWAITED_COUNT] = {
-        [GP_AWAITED_SCOREBOARD] = word(code, i, 1) >> WAITED_AT & SCOREBOARDS,
-        [GP_AWAITED_BARRIER] = operation(code, i) == BAR ? 0 : 1U << BARRIER,
-        [GP_AWAITED_WRITE] = 1U << WRITES};
-    for (int w = 0; w < GP_AWAITED_COUNT; w++) {
+    const uint32_t what[AWAITED] = {[FOR_SCOREBOARD] = word(code, i, 1) >> WAITED_AT & SCOREBOARDS,
+                                    [FOR_BARRIER] = operation(code, i) == BAR ? 0 : 1U << BARRIER,
+                                    [FOR_WRITE] = 1U << WRITES};
+    for (int w = 0; w < AWAITED; w++) {
         uint32_t latest = 0, *at = &code->ops[i].awaited[w];
         for (int b = 0; b < ENDS; b++)
             if (what[w] >> b & 1 && last[b] > latest) latest = last[b];
@@ -189,7 +189,7 @@ static void read_operations(struct gp_code *code)
         open[n++] = (uint32_t)i;
         if (op->kind == GP_OP_LOAD || op->kind == GP_OP_STORE)
             op->bytes = LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
-        for (int w = 0; w < GP_AWAITED_COUNT; w++) op->awaited[w] = (uint32_t)i;
+        for (int w = 0; w < AWAITED; w++) op->awaited[w] = (uint32_t)i;
         await(code, i, last, 0, 0);
         for (uint32_t ended = ended_by(code, i), b = 0; b < ENDS; b++)
             if (ended >> b & 1) last[b] = (uint32_t)i + 1;
@@ -220,8 +220,8 @@ struct gp_code *gp_code_of(struct gp_cubins *c, uint64_t crc, const char *functi
 
 size_t gp_code_awaited(const struct gp_code *code, size_t i, enum gp_stall reason)
 {
-    if (reason == GP_STALL_BARRIER) return code->ops[i].awaited[GP_AWAITED_BARRIER];
-    if (reason == GP_STALL_DRAIN) return code->ops[i].awaited[GP_AWAITED_WRITE];
+    if (reason == GP_STALL_BARRIER) return code->ops[i].awaited[FOR_BARRIER];
+    if (reason == GP_STALL_DRAIN) return code->ops[i].awaited[FOR_WRITE];
     const bool waits = reason == GP_STALL_LONG_SCOREBOARD || reason == GP_STALL_SHORT_SCOREBOARD;
-    return waits ? code->ops[i].awaited[GP_AWAITED_SCOREBOARD] : i;
+    return waits ? code->ops[i].awaited[FOR_SCOREBOARD] : i;
 }

@@ -30,17 +30,14 @@ enum gp_op {
     GP_OP_COUNT
 };
 
-/* What a stall may wait for. */
-enum gp_awaited { GP_AWAITED_SCOREBOARD, GP_AWAITED_BARRIER, GP_AWAITED_WRITE, GP_AWAITED_COUNT };
-
 struct gp_code_op {
-    uint32_t kind;    /* enum gp_op */
-    uint32_t bytes;   /* of global memory, that a warp accesses */
-    uint32_t address; /* the instruction that made the address that it accesses; itself: none */
-    uint32_t loop;    /* the branch that closes the innermost loop around it; 0: none */
-    uint32_t stack;   /* for the caller: its place */
-    uint32_t awaited[GP_AWAITED_COUNT]; /* the instruction that it waits for; itself: none before it */
-    bool diverges;                      /* lanes of a warp may leave that in different turns */
+    uint32_t kind;       /* enum gp_op */
+    uint32_t bytes;      /* of global memory, that a warp accesses */
+    uint32_t address;    /* the instruction that made the address that it accesses; itself: none */
+    uint32_t loop;       /* the branch that closes the innermost loop around it; 0: none */
+    uint32_t stack;      /* for the caller: its place */
+    uint32_t awaited[3]; /* what it waits for: for a scoreboard, a barrier, a write; itself: none before */
+    bool diverges;       /* lanes of a warp may leave that in different turns */
 };
 
 struct gp_code {

@@ -234,10 +234,8 @@ struct key {
 
 static struct key key_of(const struct gp_config *c)
 {
-    struct key k = {.name = c->name};
-    memcpy(k.grid, c->grid, sizeof k.grid);
-    memcpy(k.block, c->block, sizeof k.block);
-    return k;
+    const uint32_t *g = c->grid, *b = c->block;
+    return (struct key){c->name, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}};
 }
 
 uint32_t *gp_launch_keys_put(struct gp_launch_keys *k, const struct gp_config *c)
