@@ -162,8 +162,8 @@ class Trace:
                 self.instants[cat] += 1
 
 
-def main():
-    with open(sys.argv[1], "rb") as f:
+def decode(path, cut=False):
+    with open(path, "rb") as f:
         data = f.read()
     t = Trace()
     n = 0
@@ -171,14 +171,15 @@ def main():
         t.packet(packet)
         n += 1
     still = sum(len(s) for s in t.open.values())
-    assert not still or "--cut" in sys.argv, "%d slices never end" % still
-    assert set(t.ends) <= set(t.flows) or "--cut" in sys.argv, "an arrow from nowhere"
-    print(json.dumps({
+    assert not still or cut, "%d slices never end" % still
+    assert set(t.ends) <= set(t.flows) or cut, "an arrow from nowhere"
+    return {
         "bytes": len(data), "packets": n, "slices": dict(t.count), "total_ns": dict(t.total), "open": still,
         "instants": dict(t.instants), "counters": dict(t.counters), "last": t.last_value,
         "arrows": len(t.flows), "arrow_ends": sum(t.ends.values()),
         "tracks": [x["name"] for x in t.tracks.values()],
-        "args": {k: sorted(v) for k, v in t.args.items()}, "names": dict(t.by_name)}, sort_keys=True))
+        "args": {k: sorted(v) for k, v in t.args.items()}, "names": dict(t.by_name)}
 
 
-main()
+if __name__ == "__main__":
+    print(json.dumps(decode(sys.argv[1], "--cut" in sys.argv), sort_keys=True))
