@@ -5,7 +5,7 @@ test_description='AMD: databases of rocprofv3 in their three layouts, and what K
 rocpd=$GP_SOURCE/tests/rocpd/rocpd.py
 kineto=$samples/other/rocm_kineto.json
 
-python3 -c 'import sqlite3' 2>/dev/null && python3 "$rocpd" inline a.db && trace-convert a.db >/dev/null 2>&1 &&
+python3 -S -c 'import sqlite3' 2>/dev/null && python3 -S "$rocpd" inline a.db && trace-convert a.db >/dev/null 2>&1 &&
     test_set_prereq SQLITE
 
 test_expect_success SQLITE 'kernels, copies, calls, ranges and allocations, joined by their stacks' '
@@ -28,7 +28,7 @@ test_expect_success SQLITE 'kernels, copies, calls, ranges and allocations, join
 
 test_expect_success SQLITE 'all layouts give the same trace' '
     for layout in tracks spine; do
-        python3 "$rocpd" $layout b.db && trace-convert -q --to chrome b.db >b.json && test_cmp a.json b.json || return 1
+        python3 -S "$rocpd" $layout b.db && trace-convert -q --to chrome b.db >b.json && test_cmp a.json b.json || return 1
     done
 '
 

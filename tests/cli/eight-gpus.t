@@ -3,13 +3,13 @@ test_description='eight GPUs, in one trace and in one per rank: every tool, ever
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 
 make_gpus=$GP_SOURCE/tests/cli/make_gpus.py
-for n in 1 2 6 7 8 16; do python3 "$make_gpus" $n >gpus$n.json || exit 1; done
-for rank in 0 1 2 3 4 5 6 7; do python3 "$make_gpus" 8 $rank >rank$rank.json || exit 1; done
+for n in 1 2 6 7 8 16; do python3 -S "$make_gpus" $n >gpus$n.json || exit 1; done
+for rank in 0 1 2 3 4 5 6 7; do python3 -S "$make_gpus" 8 $rank >rank$rank.json || exit 1; done
 
 # Of each device: 3 x (300 + 200 + 40 + 100) us busy, from 10100 us to 12800 us.
 test_expect_success 'the sums of eight devices' '
     trace-hta -q -f json -o hta.json gpus8.json &&
-    python3 - hta.json <<END
+    python3 -S - hta.json <<END
 import json, sys
 d = json.load(open(sys.argv[1]))["devices"]
 assert len(d) == 8, len(d)
@@ -22,7 +22,7 @@ END
 test_expect_success 'binary and back: the same events' '
     trace-convert -q -o gpus8.trace gpus8.json &&
     trace-convert -q --to chrome -o back.json gpus8.trace &&
-    python3 "$GP_SOURCE/tests/cli/same_events.py" gpus8.json back.json
+    python3 -S "$GP_SOURCE/tests/cli/same_events.py" gpus8.json back.json
 '
 
 test_expect_success 'flame graphs hold the time of all devices' '
@@ -80,7 +80,7 @@ test_expect_success 'eight ranks against eight ranks, and one trace against itse
         trace-diff -q -f $format -o diff.out gpus8.json gpus8.json || return 1
     done &&
     trace-diff -q -f json -o diff.json --base rank?.json --current rank?.json &&
-    python3 -c "import json; assert json.load(open(\"diff.json\"))[\"total\"][\"change_ns\"] == 0"
+    python3 -S -c "import json; assert json.load(open(\"diff.json\"))[\"total\"][\"change_ns\"] == 0"
 '
 
 test_done

@@ -4,7 +4,7 @@ test_description='hostile input: times that cannot be, shapes that are dear, fil
 
 # ---- times ----
 
-mkdir times && python3 "$GP_SOURCE/tests/cli/make_times.py" times || exit 1
+mkdir times && python3 -S "$GP_SOURCE/tests/cli/make_times.py" times || exit 1
 
 test_expect_success 'times that cannot be have a place in binary traces, too: that of their block' '
     for f in corrupt_duration early_ts zero_ts; do
@@ -40,7 +40,7 @@ test_expect_success 'times that cannot be: every tool ends in order' '
 
 test_expect_success 'times that cannot be: sums still close, and do not exceed the time there is' '
     for f in times/*.json; do trace-hta -q -f json --top 0 -o ${f%.json}.hta $f || { echo $f; return 1; }; done &&
-    python3 - times/*.hta <<END
+    python3 -S - times/*.hta <<END
 import json, sys
 for path in sys.argv[1:]:
     doc = json.load(open(path))
@@ -64,7 +64,7 @@ test_expect_success 'what is out of range is counted, with its place' '
 
 # Twice the events must not take four times the work; so that no clock is needed, the processor time is bounded by a limit
 # that the square of 100,000 events passes (it was a minute) and what is sound does not come near (0.2 s).
-python3 "$GP_SOURCE/tests/cli/make_shapes.py" . "$([ -n "$GP_SANITIZED" ] && echo 20000 || echo 100000)" || exit 1
+python3 -S "$GP_SOURCE/tests/cli/make_shapes.py" . "$([ -n "$GP_SANITIZED" ] && echo 20000 || echo 100000)" || exit 1
 
 test_expect_success 'deep nesting and equal times are read once' '
     for f in nested_ranges.json nested_ops.json same_times.json open_begins.json deep_modules.json late_memory.json many_counters.json; do
@@ -81,7 +81,7 @@ test_expect_success 'deep nesting and equal times are read once' '
 # ---- names ----
 
 make_names="$GP_SOURCE/tests/cli/make_names.py" check_names="$GP_SOURCE/tests/cli/check_names.py"
-python3 "$make_names" names.json && python3 "$make_names" --raw raw.json || exit 1
+python3 -S "$make_names" names.json && python3 -S "$make_names" --raw raw.json || exit 1
 
 test_expect_success 'no output holds a control, or what reorders its neighbours, whatever the names' '
     mkdir outputs &&
@@ -99,12 +99,12 @@ test_expect_success 'no output holds a control, or what reorders its neighbours,
         trace-convert -q --to chrome -o outputs/$in.twice.chrome $in.trace || return 1
         ends_in_order trace-hta -q -f openmetrics -o outputs/$in.metrics $in.json || return 1
     done &&
-    python3 "$check_names" outputs/* && ls outputs | wc -l >n && test "$(cat n)" -ge 58
+    python3 -S "$check_names" outputs/* && ls outputs | wc -l >n && test "$(cat n)" -ge 58
 '
 
 # Counters and compile logs have names of their own: every file of a real log has controls in its name.
 "$GP_BIN"/../tests/make_metrics counters.trace hostile || exit 1
-python3 - "$samples/compile/h200/zoo" <<\END || exit 1
+python3 -S - "$samples/compile/h200/zoo" <<\END || exit 1
 import glob, gzip, json, sys
 quoted = json.dumps("x\x1b[31m\x9b31m\u202egnp\u2028\u0085\x7f\ufeffy")[1:-1]
 text = gzip.open(glob.glob(sys.argv[1] + "/dedicated_log_torch_trace_*.log.gz")[0], "rt").read()
@@ -123,12 +123,12 @@ test_expect_success 'names of counters, of compile logs and of files: the same' 
             $tool "$f" >/dev/null 2>>more/messages
         done
     done
-    python3 "$check_names" more/* && grep "^trace-fleet: " more/messages && grep "^trace-hta: " more/messages
+    python3 -S "$check_names" more/* && grep "^trace-fleet: " more/messages && grep "^trace-hta: " more/messages
 '
 
 test_expect_success 'names that are escaped are the same names when they are read again' '
     trace-hta -q -f json --top 0 raw.json >raw.hta && trace-hta -q -f json --top 0 outputs/raw.twice.chrome >twice.hta &&
-    python3 - raw.hta twice.hta <<END
+    python3 -S - raw.hta twice.hta <<END
 import json, sys
 one, two = ([k["name"] for k in json.load(open(p))["kernels"]] for p in sys.argv[1:])
 assert one == two and "\x9b31m" in one and "\u202egnp.exe\u202c" in one and "\U0010ffff" in one, one
@@ -146,7 +146,7 @@ test_expect_success 'trace-convert --redact: own texts are gone, and the figures
     trace-convert -q --redact --to chrome -o hidden.json secret.json && trace-convert -q --redact --to gpuprof -o hidden.trace secret.json &&
     trace-hta -q -f json --top 0 secret.json >secret.hta && trace-hta -q -f json --top 0 hidden.json >hidden.hta &&
     trace-hta -q -f json --top 0 hidden.trace >hidden2.hta &&
-    python3 - hidden.json secret.hta hidden.hta hidden2.hta <<END
+    python3 -S - hidden.json secret.hta hidden.hta hidden2.hta <<END
 import json, sys
 trace, *reports = (json.load(open(p)) for p in sys.argv[1:])
 for e in trace["traceEvents"]:
@@ -182,7 +182,7 @@ test_expect_success 'a saved file that unpacks to more than 256 MiB is refused' 
 
 # ---- impossible times ----
 
-python3 - <<END
+python3 -S - <<END
 import json
 def line(i, **more):
     return json.dumps({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1000 + 20 * i, "dur": 10,
@@ -260,7 +260,7 @@ test_expect_success 'properties of devices and counters that are out of range' '
     gunzip -c "$GP_SOURCE/tests/cli/data/attacks/warp_size.sqlite.gz" >warp.sqlite &&
     trace-convert -q --to chrome -o warp.json warp.sqlite && jq -ce ".deviceProperties | map(.warpSize)" warp.json >out &&
     echo "[32,32]" | test_cmp - out &&
-    python3 - <<END && trace2timeline -q -o huge.html huge.json && python3 - <<END
+    python3 -S - <<END && trace2timeline -q -o huge.html huge.json && python3 -S - <<END
 import json
 events = [{"ph": "C", "name": "c", "pid": 1, "tid": 1, "ts": i, "args": {"v": v}} for i, v in enumerate([1, 9.3e18, -1e300, 1e308, 2])]
 events.append({"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 5, "args": {"device": 0, "stream": 7}})

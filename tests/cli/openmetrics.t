@@ -12,17 +12,17 @@ sum() {
 
 test_expect_success 'every kind of trace gives valid text, at most 200 series per process' '
     for f in eager.trace eager.json.gz decode_graph.trace managed.trace; do
-        trace-hta -q -f openmetrics "$samples/h200/$f" >out && python3 "$check" out >parsed &&
+        trace-hta -q -f openmetrics "$samples/h200/$f" >out && python3 -S "$check" out >parsed &&
         jq -e ".series <= 200" parsed || { echo "$f"; return 1; }
     done &&
     for f in twoproc_exec.trace nccl.trace ddp.trace; do
-        trace-hta -q -f openmetrics "$samples/h200/$f" >out && python3 "$check" out >parsed &&
+        trace-hta -q -f openmetrics "$samples/h200/$f" >out && python3 -S "$check" out >parsed &&
         jq -e ".series <= 400" parsed || { echo "$f"; return 1; }
     done
 '
 
 test_expect_success 'its figures are those of the JSON' '
-    trace-hta -q -f openmetrics "$samples/h200/ddp.trace" >out && python3 "$check" out >parsed &&
+    trace-hta -q -f openmetrics "$samples/h200/ddp.trace" >out && python3 -S "$check" out >parsed &&
     trace-hta -q -f json --top 0 --each-step "$samples/h200/ddp.trace" >json &&
     test "$(sum gpu_seconds)" = "$(jq "[.devices[].span_ns] | add" json)" &&
     test "$(sum gpu_seconds ".[1].state == \"idle\"")" = "$(jq "[.devices[].idle_ns] | add" json)" &&
@@ -34,13 +34,13 @@ test_expect_success 'its figures are those of the JSON' '
 
 test_expect_success 'names with quotes, backslashes and line ends stay one label' '
     printf "%s" "[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"a\\\"b\\\\c\\nd\",\"pid\":0,\"tid\":7,\"ts\":0,\"dur\":2,\"args\":{\"stream\":7,\"device\":0}}]" >odd.json &&
-    trace-hta -q -f openmetrics odd.json >out && python3 "$check" out >parsed &&
+    trace-hta -q -f openmetrics odd.json >out && python3 -S "$check" out >parsed &&
     grep -F "name=\"a\\\"b\\\\c\\nd\"" out
 '
 
 test_expect_success 'nothing recorded is valid, too' '
     echo "{\"traceEvents\": []}" >empty.json &&
-    trace-hta -q --allow-empty -f openmetrics empty.json >out && python3 "$check" out
+    trace-hta -q --allow-empty -f openmetrics empty.json >out && python3 -S "$check" out
 '
 
 test_done

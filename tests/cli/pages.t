@@ -12,7 +12,7 @@ echo '[{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":100,"dur":40,"ar
 in_order() {
     "$@" >page.html &&
         grep '<section class="quality"' page.html && grep '<section class="verdict"' page.html &&
-        python3 "$GP_SOURCE"/tests/cli/check_page.py page.html
+        python3 -S "$GP_SOURCE"/tests/cli/check_page.py page.html
 }
 
 test_expect_success 'trace-hta' 'in_order trace-hta -q -f html cut.json'
@@ -26,11 +26,11 @@ test_expect_success 'trace-metrics' 'in_order trace-metrics -q -f html hand.trac
 
 # An order that is wrong is seen: the page of trace-metrics with its verdict first.
 test_expect_success 'a page in another order is refused' '
-    python3 -c "
+    python3 -S -c "
 import re, sys
 quality, verdict = re.search(r\"(<section class=.quality.*?</section>\s*)(<section class=.verdict.*?</section>\s*)\", (s := sys.stdin.read()), re.S).groups()
 print(s.replace(quality + verdict, verdict + quality))" <page.html >wrong.html &&
-    test_must_fail python3 "$GP_SOURCE"/tests/cli/check_page.py wrong.html 2>err && grep "AssertionError: .*verdict.*quality" err
+    test_must_fail python3 -S "$GP_SOURCE"/tests/cli/check_page.py wrong.html 2>err && grep "AssertionError: .*verdict.*quality" err
 '
 
 test_done

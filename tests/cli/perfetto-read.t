@@ -6,20 +6,20 @@ here=$GP_SOURCE/tests/perfetto
 command -v python3 >/dev/null || { echo '1..0 # SKIP python3 is missing'; exit 0; }
 
 test_expect_success 'there and back: trace-hta prints the same of Kineto traces, graphs, ranks, samples and stacks' '
-    python3 "$here/round_trip.py" "$samples"/h200/eager.json.gz "$samples"/h200/ddp.rank0.json.gz "$samples"/h200/graphs.trace \
+    python3 -S "$here/round_trip.py" "$samples"/h200/eager.json.gz "$samples"/h200/ddp.rank0.json.gz "$samples"/h200/graphs.trace \
         "$samples"/h200/native.trace "$samples"/h200/sampled.trace "$samples"/h200/twoproc_exec.trace \
         "$samples"/counters/step.trace "$samples"/counters/range.trace "$samples"/memory/leak.trace "$GP_SOURCE"/tests/cli/data/every_kind.json
 '
 
 test_expect_success PLAIN 'the same of broken files and of rates before 0' '
     echo "[{\"ph\": \"X\", \"cat\": \"cpu_op\", \"name\": \"a\", \"pid\": 1, \"tid\": 1, \"ts\": -5, \"dur\": 7.001}]" >early.json &&
-    python3 "$here/round_trip.py" "$samples"/broken/*.json early.json
+    python3 -S "$here/round_trip.py" "$samples"/broken/*.json early.json
 '
 
 # agrees KIND SEED: what another recorder's file holds, by two decoders.
 agrees() {
-    python3 "$here/foreign.py" "$1" "$2" other.pftrace >want.json && trace-convert -q --to chrome other.pftrace >chrome.json 2>err &&
-        python3 "$here/held.py" chrome.json >got.json &&
+    python3 -S "$here/foreign.py" "$1" "$2" other.pftrace >want.json && trace-convert -q --to chrome other.pftrace >chrome.json 2>err &&
+        python3 -S "$here/held.py" chrome.json >got.json &&
         jq -e -n --slurpfile a want.json --slurpfile b got.json "(\$a[0] | del(.skipped)) == \$b[0]" >/dev/null
 }
 
@@ -30,14 +30,14 @@ test_expect_success 'spans of torch, rocprofv3 and SDK files: those that the oth
 '
 
 test_expect_success 'work on streams, with launches, of torch and of rocprofv3' '
-    python3 "$here/foreign.py" torch 3 a.pftrace >want.json && trace-hta -q -f json a.pftrace >a.json &&
+    python3 -S "$here/foreign.py" torch 3 a.pftrace >want.json && trace-hta -q -f json a.pftrace >a.json &&
     trace-convert -q --to chrome a.pftrace >a.chrome &&
     jq -e "[.traceEvents[] | select(.cat == \"kernel\") | .args | select(.correlation >= 500 and .grid == [4, 2, 1] and
         .block == [128, 1, 1] and .[\"registers per thread\"] == 32 and .[\"shared memory\"] == 1024 and .device == 0)] | length > 0" a.chrome &&
     jq -e ".quality.verdict == \"clean\" and ([.kernels[].count] | add) > 0" a.json &&
     jq -e "[.traceEvents[] | select(.cat == \"cuda_sync\")] | length == 1" a.chrome &&
     jq -e "[.traceEvents[] | select(.cat == \"cpu_op\" and .args[\"External id\"] == 101)][0].args[\"Input Dims\"] == [3, 4]" a.chrome &&
-    python3 "$here/foreign.py" rocprofv3 3 b.pftrace >want.json && trace-convert -q --to chrome b.pftrace >b.chrome &&
+    python3 -S "$here/foreign.py" rocprofv3 3 b.pftrace >want.json && trace-convert -q --to chrome b.pftrace >b.chrome &&
     jq -e "[.traceEvents[] | select(.cat == \"kernel\" or .cat == \"kernel_dispatch\") | .args |
         select(.grid == [4, 1, 1] and .block == [256, 1, 1] and .device == 4 and .stream == 1)] | length > 0" b.chrome &&
     jq -e "[.traceEvents[] | select(.args.bytes == 4096)] | length > 0" b.chrome
@@ -45,7 +45,7 @@ test_expect_success 'work on streams, with launches, of torch and of rocprofv3' 
 
 test_expect_success 'packets that were lost, and those that needed them, are reported with their places' '
     seed=1 &&
-    until python3 "$here/foreign.py" sdk $seed lost.pftrace >want.json && jq -e ".skipped > 0" want.json >/dev/null; do seed=$((seed + 1)); done &&
+    until python3 -S "$here/foreign.py" sdk $seed lost.pftrace >want.json && jq -e ".skipped > 0" want.json >/dev/null; do seed=$((seed + 1)); done &&
     trace-convert --to chrome lost.pftrace 2>err >lost.json && grep "damaged blocks, skipped: [0-9]* (first at byte [0-9]*)" err &&
     grep "missing blocks: 1 (first at byte" err
 '
@@ -58,7 +58,7 @@ test_expect_success 'a file that was cut gives what lies before the cut, and say
 '
 
 test_expect_success 'hostile lengths, a bomb of compressed packets and args that nest without end are bounded, and reported' '
-    python3 - <<-END &&
+    python3 -S - <<-END &&
 	import zlib
 	def varint(v):
 	    out = b""

@@ -8,8 +8,8 @@ if ! command -v python3 >/dev/null; then
     test_done
 fi
 samples=$GP_SOURCE/samples
-check="python3 $samples/check_counts.py --bin $GP_BIN"
-same="python3 $GP_SOURCE/tests/cli/same_events.py"
+check="python3 -S $samples/check_counts.py --bin $GP_BIN"
+same="python3 -S $GP_SOURCE/tests/cli/same_events.py"
 
 # counted NAME WORDS: the trace of that name holds what its program prints; see samples/cuda.
 counted() {

@@ -4,7 +4,7 @@ test_description='trace-compile: what it reports of real runs, in which form, an
 
 runs=$samples/compile/h200
 q="'"
-second() { python3 "$GP_SOURCE/tests/cli/compile_logs.py" "$@"; }
+second() { python3 -S "$GP_SOURCE/tests/cli/compile_logs.py" "$@"; }
 log_of() { echo "$runs/$1"/dedicated_log_torch_trace_*; }
 
 test_expect_success 'a second reader finds the same time, records and digests' '
@@ -68,7 +68,7 @@ test_expect_success 'the first lines say what to do first' '
 
 test_expect_success 'text that is not for a terminal fits 80 columns, and each break and recompile has its reason and what to do' '
     for run in "$runs"/*; do
-        trace-compile -q "$run"/*[ze] >out && ! python3 -c "import sys; sys.exit(not [l for l in open(\"out\", encoding=\"utf-8\") if len(l) > 81])" || return 1
+        trace-compile -q "$run"/*[ze] >out && ! python3 -S -c "import sys; sys.exit(not [l for l in open(\"out\", encoding=\"utf-8\") if len(l) > 81])" || return 1
     done &&
     trace-compile -q "$runs/zoo"/*.gz >out && grep "#  Place  .*Reason  .*Per step  Do$" out && grep "#  Function  .*Because$" out
 '

@@ -7,7 +7,7 @@ if ! command -v python3 >/dev/null; then
     test_done
 fi
 memory=$samples/memory
-oracle="python3 $GP_SOURCE/tests/cli/memory_oracle.py $GP_BIN"
+oracle="python3 -S $GP_SOURCE/tests/cli/memory_oracle.py $GP_BIN"
 
 # make NAME: the snapshot that the Python program on standard input makes: it changes s, which is the leak's.
 make() {
@@ -16,7 +16,7 @@ make() {
             "$memory/leak.pickle.gz"
         cat
         printf "\npickle.dump(s, open('%s', 'wb'), 4)\n" "$1"
-    } | python3 -
+    } | python3 -S -
 }
 
 for stats in "$memory"/*.stats.json; do
@@ -28,10 +28,10 @@ done
 
 test_expect_success 'a planted leak is found with its line, and is the first thing that is said' '
     trace-memory "$memory"/leak.pickle.gz >out &&
-    line=$(python3 -c "import json, sys; print(json.load(open(sys.argv[1]))[\"leak\"][\"line\"])" "$memory"/leak.stats.json) &&
+    line=$(python3 -S -c "import json, sys; print(json.load(open(sys.argv[1]))[\"leak\"][\"line\"])" "$memory"/leak.stats.json) &&
     head -n 2 out | tr "\n" " " >first && grep "leaks 16.4 kB per step (1 block): capture.py:$line remember" first &&
     trace-memory -f json "$memory"/leak.pickle.gz >json &&
-    python3 - "$line" <<-\END
+    python3 -S - "$line" <<-\END
 	import json, sys
 	g = json.load(open("json"))["growth"]
 	assert len(g) == 1 and g[0]["bytes_per_step"] == 16384 and g[0]["blocks_per_step"] == 1, g
@@ -42,7 +42,7 @@ test_expect_success 'a planted leak is found with its line, and is the first thi
 
 test_expect_success 'what is kept by a line that several others call is one leak' '
     trace-memory -f json "$memory"/profile.pickle.gz >json &&
-    python3 -c "
+    python3 -S -c "
 import json
 g = json.load(open(\"json\"))[\"growth\"]
 assert [(x[\"bytes_per_step\"], x[\"rises\"], x[\"steps\"]) for x in g] == [(16384, 4, 4)], g"
@@ -106,7 +106,7 @@ test_expect_success 'rows that are cut have their sum beside them, and JSON has 
 test_expect_success 'what is cut adds up in every table that splits a whole' '
     joined="$memory/leak_collected.pickle.gz $memory/leak.trace" &&
     while read -r table path column inputs; do
-        trace-memory -q -n 1 -f csv -t $table $inputs >csv && trace-memory -q -n 1 -f json $inputs >json && python3 - $path $column <<-\END || return 1
+        trace-memory -q -n 1 -f csv -t $table $inputs >csv && trace-memory -q -n 1 -f json $inputs >json && python3 -S - $path $column <<-\END || return 1
 	import csv, json, sys
 	rows = json.load(open("json"))
 	for key in sys.argv[1].split("."): rows = rows[key]
@@ -148,7 +148,7 @@ test_expect_success 'JSON that is not a trace is refused, with its name once' '
 test_expect_success 'out of memory: the verdict of each program' '
     for name in oom_fragmented oom_too_large oom_others; do
         trace-memory -f json --device-memory 150109880320 "$memory"/$name.pickle.gz >json &&
-        python3 - "$memory"/$name.stats.json <<-\END || return 1
+        python3 -S - "$memory"/$name.stats.json <<-\END || return 1
 	import json, sys
 	o, = json.load(open("json"))["ooms"]
 	stats = json.load(open(sys.argv[1]))
@@ -177,7 +177,7 @@ test_expect_success 'the protocols are one: the same answer but for the name of 
 '
 
 test_expect_success 'a pickle that calls a shell is refused by the name of the opcode, and nothing runs' '
-    python3 -c "
+    python3 -S -c "
 import os, pickle
 class Shell:
     def __reduce__(self):
@@ -193,7 +193,7 @@ for p in range(2, 6):
 '
 
 test_expect_success 'a pickle of something else, and a zip file, say what they are' '
-    python3 -c "import pickle; pickle.dump([1, {\"a\": 2}], open(\"other\", \"wb\"))" &&
+    python3 -S -c "import pickle; pickle.dump([1, {\"a\": 2}], open(\"other\", \"wb\"))" &&
     status_of trace-memory other && test $status = 2 && grep "it has no segments" err &&
     printf "PK\003\004rest" >zip && status_of trace-memory zip && test $status = 2 && grep "torch.save" err
 '
@@ -209,7 +209,7 @@ test_expect_success 'cut anywhere, it is used as far as possible' '
             test $status = 2 && grep "^trace-memory: cut: byte" err || return 1
         fi
     done &&
-    head -c 100000 whole >cut && trace-memory -q -f json cut >json && python3 -c "
+    head -c 100000 whole >cut && trace-memory -q -f json cut >json && python3 -S -c "
 import json
 d = json.load(open(\"json\"))[\"devices\"][0]
 assert d[\"allocations\"] > 300 and d[\"peak_bytes\"] == 99740672 or d[\"peak_bytes\"] > 99e6, d
@@ -234,7 +234,7 @@ test_expect_success 'histories that contradict themselves are counted and still 
 	trace.append(dict(trace[-1]))
 	trace[-300]["time_us"] = trace[0]["time_us"]
 	END
-    trace-memory -f json odd >json 2>err && python3 -c "
+    trace-memory -f json odd >json 2>err && python3 -S -c "
 import json
 r = json.load(open(\"json\"))
 c = r[\"devices\"][0][\"contradictions\"]
@@ -253,7 +253,7 @@ test_expect_success 'sizes and times that cannot be are left out and counted' '
 	trace[25]["addr"] = 2 ** 64 - 512
 	END
     trace-memory -f json odd >json 2>err && grep "^trace-memory: odd: " err &&
-    python3 -c "
+    python3 -S -c "
 import json
 q = {i[\"kind\"]: i[\"count\"] for i in json.load(open(\"json\"))[\"quality\"][\"issues\"]}
 assert q[\"bad_value\"] >= 3 and q[\"bad_time\"] == 1, q"
@@ -266,7 +266,7 @@ test_expect_success 'no history, only the state, a tail: each is named, and sums
 '
 
 test_expect_success 'a trace of torch.profiler: the chain of totals, its peak, backward blocks under their forward code' '
-    trace-memory -f json "$memory"/profile.json.gz >json && python3 - "$memory"/profile.stats.json "$memory"/profile.json.gz <<-\END
+    trace-memory -f json "$memory"/profile.json.gz >json && python3 -S - "$memory"/profile.stats.json "$memory"/profile.json.gz <<-\END
 	import gzip, json, sys
 	r = json.load(open("json"))
 	d, = r["devices"]
@@ -290,11 +290,11 @@ test_expect_success 'a trace of torch.profiler: the chain of totals, its peak, b
 '
 
 test_expect_success 'what gpuprof-collect recorded: by kind of memory' '
-    trace-memory -f json "$memory"/leak.trace >json && python3 -c "
+    trace-memory -f json "$memory"/leak.trace >json && python3 -S -c "
 import json
 d = {x[\"kind\"]: x for x in json.load(open(\"json\"))[\"devices\"]}
 assert d[\"Device\"][\"allocations\"] == 25 and d[\"Device Static\"][\"allocations\"] == 858, d" &&
-    trace-memory -f json "$samples"/h200/managed.trace >json && python3 -c "
+    trace-memory -f json "$samples"/h200/managed.trace >json && python3 -S -c "
 import json
 d = {x[\"kind\"]: x for x in json.load(open(\"json\"))[\"devices\"]}
 assert d[\"Managed\"][\"peak_bytes\"] == 33554432 and d[\"Device pool\"][\"peak_bytes\"] == 3 << 20, d"
@@ -303,7 +303,7 @@ assert d[\"Managed\"][\"peak_bytes\"] == 33554432 and d[\"Device pool\"][\"peak_
 test_expect_success 'a snapshot and a trace of one run are joined: backward blocks get their operator and forward code' '
     trace-memory -f json "$memory"/profile.pickle.gz >expect &&
     for order in "$memory/profile.pickle.gz $memory/profile.json.gz" "$memory/profile.json.gz $memory/profile.pickle.gz"; do
-        trace-memory -f json $order >json && python3 - <<-\END || return 1
+        trace-memory -f json $order >json && python3 -S - <<-\END || return 1
 	import json
 	r, alone = json.load(open("json")), json.load(open("expect"))
 	d, = r["devices"]
@@ -325,7 +325,7 @@ test_expect_success 'a snapshot and a trace of one run are joined: backward bloc
 
 test_expect_success 'what lies outside the allocator: given by the driver, not a segment' '
     trace-memory -f json "$memory"/leak_collected.pickle.gz "$memory"/leak.trace >json && trace-convert -q --to chrome -o chrome.json "$memory"/leak.trace &&
-    python3 - "$memory"/leak_collected.pickle.gz <<-\END
+    python3 -S - "$memory"/leak_collected.pickle.gz <<-\END
 	import gzip, json, pickle, sys
 	r = json.load(open("json"))
 	assert len(r["devices"]) == 1, r["devices"]
@@ -340,7 +340,7 @@ test_expect_success 'what lies outside the allocator: given by the driver, not a
 test_expect_success 'trace2timeline draws the same: totals, peak, ranges, and where memory ran out' '
     for name in leak oom_fragmented compiled streams tail cpp off ddp.rank1; do
         trace2timeline -q -f chrome -o drawn.json "$memory"/$name.pickle.gz && trace-memory -q -f json "$memory"/$name.pickle.gz >json &&
-        trace-memory -q -f json drawn.json >again && python3 - $name <<-\END || return 1
+        trace-memory -q -f json drawn.json >again && python3 -S - $name <<-\END || return 1
 	import json, sys
 	name = sys.argv[1]
 	events = json.load(open("drawn.json"))["traceEvents"]
@@ -374,7 +374,7 @@ test_expect_success 'trace2timeline draws the same: totals, peak, ranges, and wh
 test_expect_success '--base: the changes sum to the change of the whole, whatever the order' '
     trace-memory -f json --base "$memory"/steady.pickle.gz "$memory"/wide.pickle.gz >more &&
     trace-memory -f json --base "$memory"/wide.pickle.gz "$memory"/steady.pickle.gz >less &&
-    python3 -c "
+    python3 -S -c "
 import json
 a, b = json.load(open(\"more\"))[\"comparison\"], json.load(open(\"less\"))[\"comparison\"]
 for c in (a, b):
@@ -387,7 +387,7 @@ assert a[\"holders\"][0][\"key\"] == \"capture.py train\" and a[\"holders\"][0][
 
 test_expect_success 'exported memory time lines: sums and changes have one peak, and their categories' '
     for f in timeline.json.gz timeline.raw.json.gz; do
-        trace-memory -f json --by category "$memory"/$f >json && python3 - "$memory"/timeline.json.gz <<-\END || return 1
+        trace-memory -f json --by category "$memory"/$f >json && python3 -S - "$memory"/timeline.json.gz <<-\END || return 1
 	import gzip, json, sys
 	r = json.load(open("json"))
 	times, rows = json.load(gzip.open(sys.argv[1]))
@@ -405,7 +405,7 @@ test_expect_success 'exported memory time lines: sums and changes have one peak,
 
 test_expect_success '--at: the end, a time, the last failure' '
     trace-memory -f json --at end "$memory"/leak.pickle.gz >end && trace-memory -f json --at 1us "$memory"/leak.pickle.gz >early &&
-    trace-memory -f json --at oom "$memory"/oom_others.pickle.gz >oom && python3 -c "
+    trace-memory -f json --at oom "$memory"/oom_others.pickle.gz >oom && python3 -S -c "
 import json
 r = json.load(open(\"end\"))
 assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"devices\"][0][\"end_bytes\"] == 87208960
@@ -417,7 +417,7 @@ assert sum(h[\"bytes\"] for h in r[\"holders\"]) == r[\"ooms\"][0][\"allocated_b
 '
 
 test_expect_success '--min-bytes folds the rest into one row, and the sum stays' '
-    trace-memory -f json --min-bytes 1M "$memory"/leak.pickle.gz >json && python3 -c "
+    trace-memory -f json --min-bytes 1M "$memory"/leak.pickle.gz >json && python3 -S -c "
 import json
 r = json.load(open(\"json\"))
 keys = [h[\"key\"] for h in r[\"holders\"]]
@@ -446,7 +446,7 @@ test_expect_success 'folded stacks become a flame graph of bytes' '
 '
 
 test_expect_success 'several ranks stand side by side' '
-    trace-memory -f json "$memory"/ddp.rank0.pickle.gz "$memory"/ddp.rank1.pickle.gz >json && python3 -c "
+    trace-memory -f json "$memory"/ddp.rank0.pickle.gz "$memory"/ddp.rank1.pickle.gz >json && python3 -S -c "
 import json
 r = json.load(open(\"json\"))
 assert [d[\"device\"] for d in r[\"devices\"]] == [\"cuda:0\", \"cuda:1\"]
@@ -457,7 +457,7 @@ for i, d in enumerate(r[\"devices\"]):
 test_expect_success 'the page of every sample loads nothing, closes its tags, and is small' '
     for f in "$memory"/*.pickle.gz "$memory"/profile.json.gz "$memory"/leak.trace; do
         trace-memory -q -f html "$f" >page.html && test "$(wc -c <page.html)" -lt 1000000 &&
-        python3 "$GP_SOURCE"/tests/cli/check_page.py page.html || return 1
+        python3 -S "$GP_SOURCE"/tests/cli/check_page.py page.html || return 1
     done
 '
 
@@ -480,7 +480,7 @@ test_expect_success 'a page has 3 MB at most, whatever the input: devices, names
 	END
     trace-memory -q -f html huge.pickle >page.html && size=$(wc -c <page.html) &&
     { test "$size" -le 3000000 || { echo "$size bytes"; false; }; } &&
-    python3 "$GP_SOURCE"/tests/cli/check_page.py page.html
+    python3 -S "$GP_SOURCE"/tests/cli/check_page.py page.html
 '
 
 test_done

@@ -13,7 +13,7 @@ cat >tiny.json <<'END'
   "args":{"stream":7,"correlation":99,"bytes":4096}}]
 END
 printf 'main;a;b 30\nmain;c 10\n' >plain.folded
-well_formed() { xmllint --noout "$1" 2>/dev/null || python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1"; }
+well_formed() { xmllint --noout "$1" 2>/dev/null || python3 -S -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$1"; }
 copy='[unattributed];stream_7;Memcpy HtoD (Pageable -> Device)'
 
 test_expect_success 'GPU time by the stack that launched it' '
@@ -122,14 +122,14 @@ test_expect_success 'a folded file drawn and folded again stays the same' '
 
 test_expect_success 'speedscope: what its format asks for, and the same sums' '
     trace2flame -f speedscope tiny.json >tiny.speedscope.json &&
-    python3 "$GP_SOURCE/tests/cli/check_speedscope.py" tiny.speedscope.json >out &&
+    python3 -S "$GP_SOURCE/tests/cli/check_speedscope.py" tiny.speedscope.json >out &&
     printf "%s\n" "GPU time nanoseconds 32500" "GPU events none 2" "bytes copied and set bytes 4096" >expect && test_cmp expect out &&
     trace2flame -f speedscope -w bytes tiny.json >bytes.json &&
-    python3 "$GP_SOURCE/tests/cli/check_speedscope.py" bytes.json >out &&
+    python3 -S "$GP_SOURCE/tests/cli/check_speedscope.py" bytes.json >out &&
     echo "bytes copied and set bytes 4096" >expect && test_cmp expect out
 '
 
-check_pprof() { python3 "$GP_SOURCE/tests/cli/check_pprof.py" "$@"; }
+check_pprof() { python3 -S "$GP_SOURCE/tests/cli/check_pprof.py" "$@"; }
 test_expect_success 'pprof: what its format asks for, all weights, and where the work ran' '
     sed "1s/^\[/{\"distributedInfo\":{\"rank\":3},\"traceEvents\":[/; \$s/\$/}/" tiny.json >placed.json &&
     trace2flame -f pprof placed.json >tiny.pb.gz && check_pprof tiny.pb.gz >out &&
@@ -187,7 +187,7 @@ END
 test_expect_success 'names cannot break out of any format' '
     for format in svg html speedscope folded pprof; do trace2flame -q -f $format evil.json >evil.$format || return 1; done &&
     well_formed evil.svg && test $(grep -c "<script" evil.svg) = 1 && test $(grep -c "]]>" evil.svg) = 2 &&
-    python3 "$GP_SOURCE/tests/cli/check_speedscope.py" evil.speedscope && check_pprof evil.pprof &&
+    python3 -S "$GP_SOURCE/tests/cli/check_speedscope.py" evil.speedscope && check_pprof evil.pprof &&
     test $(grep -c "<script" evil.html) = 6 && test $(grep -c "alert(1)</script>" evil.html) = 0 &&
     test $(wc -l <evil.folded) = 1 && ! grep -a "$(printf "\001")" evil.folded &&
     grep -a ":b_7 2000$" evil.folded

@@ -2,7 +2,7 @@
 test_description='a column of a table is what JSON calls by that name: values, nulls, numbers'
 . "${GP_SOURCE:-$(dirname "$0")/../..}/tests/tap/setup.sh"
 
-columns() { python3 "$GP_SOURCE/tests/schema/columns.py" "$@"; }
+columns() { python3 -S "$GP_SOURCE/tests/schema/columns.py" "$@"; }
 
 # sums LIST OF < OUT -- of what columns says of several tables of OF: appends to `compared` each table, and 1 if it has as many columns
 # as its line in LIST says at least; and to `wrong` what differs.
@@ -64,7 +64,7 @@ test_expect_success 'several ranks' '
 test_expect_success 'figures of trace-hta have the names and values of JSON' '
     for f in "$samples"/h200/eager.json.gz "$samples"/h200/graph.trace; do
         trace-hta -q -f json --whole "$f" >report && trace-hta -q -f csv -t launches "$f" >csv || return 1
-        python3 -c "if True:
+        python3 -S -c "if True:
             import csv, json
             launches, lines = json.load(open(\"report\"))[\"launches\"], list(csv.DictReader(open(\"csv\")))
             assert len(lines) >= 5
