@@ -10,6 +10,6 @@ rm -f "$folder/counts"
 "${CC:-cc}" -O2 -c -o "$folder/blocks.o" "$root/tests/bench/count_blocks.c"
 [ -f "$folder/CMakeCache.txt" ] || cmake -G Ninja -S "$source" -B "$folder" -DCMAKE_BUILD_TYPE=None -DBUILD_TESTING=OFF \
     -DCMAKE_C_FLAGS="-O1 -fsanitize-coverage=trace-pc" -DCMAKE_EXE_LINKER_FLAGS="$folder/blocks.o" \
-    -DCMAKE_SHARED_LINKER_FLAGS="$folder/blocks.o" -DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON
+    -DCMAKE_SHARED_LINKER_FLAGS="$folder/blocks.o" -DCMAKE_DISABLE_FIND_PACKAGE_Python3=ON -DCMAKE_RANLIB=true
 cmake --build "$folder" -j 2 --target gp_schema trace-hta trace2timeline trace-memory trace2flame trace-convert trace-suggest trace-diff
 touch "$folder/counts"
