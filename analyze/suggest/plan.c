@@ -12,7 +12,7 @@
 enum {
     CALL_NS = 2000,        /* what a call that waits takes at least */
     JITTER_NS = 5000,      /* a start later than this after all known causes has another reason */
-    GAPS_LEAST = 5,        /* of one kind that are worth a median of their own */
+    GAPS_LEAST = 5,        /* of one kind, and launches, that are worth a median of their own */
     SANE_NS = 1000000,     /* latencies and gaps longer than this do not count as such */
     GAP_NS = 1000,         /* between queued kernels where none were */
     CLOCK_SLACK_NS = 2000, /* the clocks of host and GPU may differ by */
@@ -283,11 +283,25 @@ static bool is_first(const struct gp_plan *p, uint32_t i)
     return i == p->replay.calls.at[p->items.at[i].call].first;
 }
 
-/* From the begin of a call to the start of its item, where the program's streams had nothing else to do. */
+static bool is_copy(const struct build *b, uint32_t item)
+{
+    return gp_gpu_config(b->v->t, b->p->items.at[item].row)->kind != GP_KERNEL;
+}
+
+/* When an item can start that finds its stream idle. */
+static int64_t launched_ns(const struct build *b, uint32_t item)
+{
+    uint32_t call = b->p->items.at[item].call;
+    return b->api->start_ns[b->p->calls.at[call].row] + b->p->replay.launch_ns -
+           b->p->replay.calls.at[call].sooner_ns;
+}
+
+/* From the begin of a call to the start of its item, where the program's streams had nothing else to do:
+ * kernels and copies take different times. */
 static void measure_launches(struct build *b)
 {
     struct gp_plan *p = b->p;
-    struct numbers launch = {0};
+    struct numbers launch = {0}, kinds[2] = {{0}};
     int64_t any_until = INT64_MIN; /* something runs, on whatever stream */
     forget_times(b);
     for (size_t s = 0; s < b->v->streams.n; s++)
@@ -298,12 +312,23 @@ static void measure_launches(struct build *b)
         if (is_first(p, i) && any_until <= begin) {
             item->drained = true;
             p->drained++;
-            if (start >= begin && start - begin < SANE_NS) GP_VEC_PUSH(&launch, start - begin);
+            if (start >= begin && start - begin < SANE_NS) {
+                GP_VEC_PUSH(&launch, start - begin);
+                GP_VEC_PUSH(&kinds[is_copy(b, i)], start - begin);
+            }
         }
         if (gpu_end(b, item->row) > any_until) any_until = gpu_end(b, item->row);
     }
     p->replay.launch_ns = median(&launch, 0);
+    if (kinds[0].n >= GAPS_LEAST && kinds[1].n >= GAPS_LEAST) {
+        p->replay.launch_ns = median(&kinds[0], 0);
+        int64_t sooner_ns = p->replay.launch_ns - median(&kinds[1], 0);
+        for (uint32_t i = 0; i < p->items.n; i++)
+            if (is_copy(b, i) && is_first(p, i))
+                p->replay.calls.at[p->items.at[i].call].sooner_ns = sooner_ns;
+    }
     GP_VEC_FREE(&launch);
+    for (int k = 0; k < 2; k++) GP_VEC_FREE(&kinds[k]);
 }
 
 /* What a gap lies between: before single items by whether those before and after it are kernels or copies and
@@ -317,7 +342,7 @@ static uint8_t *kinds_of_gaps(const struct build *b)
     uint8_t *kinds = gp_alloc(p->items.n + 1), *copied = gp_zalloc(b->v->streams.n + 1);
     for (uint32_t i = 0; i < p->items.n; i++) {
         uint8_t *last = &copied[p->replay.items.at[i].stream];
-        bool copy = gp_gpu_config(b->v->t, p->items.at[i].row)->kind != GP_KERNEL;
+        bool copy = is_copy(b, i);
         uint8_t between = (uint8_t)((*last ? AFTER_COPY : 0) | (copy ? BEFORE_COPY : 0));
         kinds[i] = !is_first(p, i)                                 ? GRAPH_GAP
                    : p->replay.calls.at[p->items.at[i].call].n > 1 ? GRAPH_FIRST
@@ -338,7 +363,7 @@ static void measure_gaps(struct build *b)
     forget_times(b);
     for (uint32_t i = 0; i < p->items.n; i++) {
         int64_t *free_ns = &b->free_ns[p->replay.items.at[i].stream], start = p->items.at[i].start_ns;
-        int64_t ready = b->api->start_ns[p->calls.at[p->items.at[i].call].row] + p->replay.launch_ns;
+        int64_t ready = launched_ns(b, i);
         int64_t most = kinds[i] == GRAPH_FIRST ? SANE_NS : JITTER_NS; /* graphs take their time to begin */
         if (*free_ns >= ready && start >= *free_ns && start - *free_ns <= most) {
             GP_VEC_PUSH(&gaps[kinds[i]], start - *free_ns);
@@ -381,7 +406,7 @@ static void find_delays(struct build *b)
     for (uint32_t i = 0; i < p->items.n; i++) {
         struct gp_replay_item *item = &p->replay.items.at[i];
         int64_t start = p->items.at[i].start_ns, *free_ns = &b->free_ns[item->stream];
-        int64_t ready = b->api->start_ns[p->calls.at[p->items.at[i].call].row] + p->replay.launch_ns;
+        int64_t ready = launched_ns(b, i);
         if (*free_ns != INT64_MIN && *free_ns + item->gap_ns > ready) ready = *free_ns + item->gap_ns;
         if (start - ready > JITTER_NS) {
             item->after = held_up_by(b, i, ready);

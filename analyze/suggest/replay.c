@@ -95,7 +95,7 @@ static int64_t run_all(struct run *run, const struct gp_replay *r)
         int64_t begin = later(0, gp_add_saturated(host, call->before_ns));
         int64_t over = gp_add_saturated(begin, call->own_ns);
         for (uint32_t i = call->first; i < call->first + call->n; i++) {
-            run_item(run, i, gp_add_saturated(begin, r->launch_ns));
+            run_item(run, i, gp_add_saturated(begin, r->launch_ns - call->sooner_ns));
             end = later(end, run->end_ns[i]);
         }
         if (call->waits_for != GP_REPLAY_NONE)

@@ -38,6 +38,7 @@ struct gp_replay_call {
     uint32_t waits_for; /* item; GP_REPLAY_NONE: it does not wait */
     bool waits_for_all; /* and for everything launched before it on the device of that item */
     int64_t after_ns;   /* longer than usual after that: the host copies on to pageable memory */
+    int64_t sooner_ns;  /* than after launch_ns its items can start */
 };
 
 struct gp_replay {
@@ -48,7 +49,7 @@ struct gp_replay {
     GP_VEC(uint32_t) device; /* by stream, less than the number of streams; empty: one device */
     struct gp_replay_room *room; /* NULL, or memory that successive runs reuse */
     int64_t tail_ns;             /* host work after the last call */
-    int64_t launch_ns;           /* from the begin of a call to the start of its item on an idle GPU */
+    int64_t launch_ns;           /* from the begin of a call to the start of its kernel on an idle GPU */
     int64_t wake_ns;             /* from the end of an item to the end of the call that waits for it */
 };
 

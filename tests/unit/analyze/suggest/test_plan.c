@@ -336,6 +336,27 @@ TEST(what_was_queued_before_the_steps_is_no_latency)
     end(&f);
 }
 
+/* A kernel starts 10 us after its call, a copy of a value 6 us, and the host waits for each copy. */
+TEST(copies_and_kernels_start_after_times_of_their_own)
+{
+    struct fixture f;
+    begin(&f);
+    for (int i = 0; i < 40; i++) {
+        int64_t at = i * 50000;
+        uint64_t corr = 3 * (uint64_t)i + 1;
+        mk_call(&f.t, f.main, at, at + 3000, "cudaLaunchKernel", corr);
+        mk_kernel(&f.t, f.stream, at + 10000, at + 11000, "compare", corr);
+        mk_call(&f.t, f.main, at + 20000, at + 23000, "cudaMemcpyAsync", corr + 1);
+        mk_gpu(&f.t, f.stream, at + 26000, at + 27000, GP_MEMCPY, "Memcpy DtoH (Device -> Pinned)", corr + 1);
+        mk_call(&f.t, f.main, at + 24000, at + 30000, "cudaStreamSynchronize", corr + 2);
+    }
+    assert_true(planned(&f));
+    assert_int_equal(f.p.replay.launch_ns, 10000);
+    assert_int_equal(f.p.replay.calls.at[1].sooner_ns, 4000);
+    assert_int_equal(gp_plan_length(&f.p), f.p.recorded_ns);
+    end(&f);
+}
+
 TEST(without_launches_there_is_no_plan)
 {
     struct fixture f;

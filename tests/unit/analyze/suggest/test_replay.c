@@ -16,7 +16,7 @@ static void late_host(struct gp_replay *r)
     GP_VEC_PUSH(&r->free_ns, 0);
     for (uint32_t i = 0; i < 2; i++) {
         GP_VEC_PUSH(&r->items, ((struct gp_replay_item){.dur_ns = 10, .gap_ns = 1, .after = NONE}));
-        GP_VEC_PUSH(&r->calls, ((struct gp_replay_call){30, 20, i, 1, NONE, false, 0}));
+        GP_VEC_PUSH(&r->calls, ((struct gp_replay_call){30, 20, i, 1, NONE, false, 0, 0}));
     }
 }
 
@@ -64,7 +64,7 @@ TEST(a_call_that_waits_holds_up_the_host)
     struct gp_replay r;
     late_host(&r);
     r.items.at[0].dur_ns = 100;
-    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 1, false, 0}));
+    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 1, false, 0, 0}));
     r.tail_ns = 7;
     // kernels 35..135, 136..146; the wait ends at 148, the host at 155
     assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 155);
@@ -84,7 +84,7 @@ TEST(a_wait_for_a_device_is_for_whatever_is_last_on_it)
     r.items.at[0].dur_ns = 200;
     r.items.at[1].dur_ns = 100;
     r.items.at[1].stream = 1;
-    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 0, true, 0}));
+    GP_VEC_PUSH(&r.calls, ((struct gp_replay_call){0, 3, 2, 0, 0, true, 0, 0}));
     // kernels 35..235 beside 85..185; the wait ends at 237
     assert_int_equal(gp_replay_run(&r, NULL, 0, NULL), 237);
     // the first shorter than the second: 187; gone, too
