@@ -116,6 +116,7 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->lookups += gp_kernel_gathers(name) && !gp_kernel_joins(name) && !scatters(name);
     loop->plain += gp_pointwise_copies(name) || gp_pointwise_fills(name) || strstr(name, "arange");
     loop->whole += strstr(name, "vectorized_elementwise_kernel") != NULL;
+    loop->single += gp_rule_computes(c, item) && gp_rule_blocks(c, item) == 1;
     loop->inner += c->p->replay.calls.at[c->p->items.at[item].call].n > 1;
     loop->samples |=
         gp_name_has_one_of(name, " multinomial distribution_elementwise ") && !c->items[item].backward;

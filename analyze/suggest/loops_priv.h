@@ -32,6 +32,7 @@ struct gp_loop {
      * up; what graphs and operators of a library launch by themselves. */
     uint32_t joins, recurrent, own, aside, lookups, plain, inner;
     uint32_t whole;        /* of the plain ones: those that write a tensor from end to end */
+    uint32_t single;       /* kernels of one block */
     uint32_t rises, falls; /* turns with more, and with fewer blocks than the one before */
     uint32_t passes;       /* turns that work on gradients after a backward pass, before the next product */
     bool samples, trains;  /* draws random samples; changes parameters */

@@ -21,6 +21,7 @@ enum {
     MANY = 64,           /* parts of tensors; fewer are what a model does */
     WEIGHTS = 4,         /* copies to the device in each turn of one size: of a layer's weights */
     READ_LEAST = 8,      /* launches of a turn that gives a value; fewer only watch a result */
+    VALUES_LEAST = 16,   /* turns that work on a value each */
     GRADIENTS = 2,       /* turns that the gradients of a loop may have more or less */
     DEVICE_LAUNCHES = 4, /* in place of what the host did between two copies */
 };
@@ -31,6 +32,7 @@ enum dependence {
     ITEMS,     /* of different sizes, or none gives anything to the host */
     LOOKUPS,   /* of rows, whose results are not indices */
     PARTS,     /* of a tensor are set or copied */
+    VALUES,    /* of a tensor, which the host reads, and which could all be read first */
     ROUND_TRIP,
     MAYBE_ITEMS, /* from here on each may need the one before: which memory a kernel reads is not recorded */
     TIME_STEPS,  /* of a recurrent layer */
@@ -117,10 +119,22 @@ static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_l
     return none ? UNRELATED : READ;
 }
 
+/* Kernels of one block and a read in each turn, and nothing else: a few values of a tensor. */
+static bool is_values(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
+             last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
+    return loop->count >= VALUES_LEAST && loop->reads == loop->count && loop->single >= loop->count &&
+           loop->single + loop->reads == loop->count * loop->period && !loop->products && !loop->backward &&
+           !loop->inner && !loop->samples &&
+           !gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call);
+}
+
 static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     bool in = is_each(loop->in, loop), out = is_each(loop->out, loop), reads = is_each(loop->reads, loop);
     if (loop->trains) return UNRELATED;
+    if (is_values(c, loop)) return VALUES;
     if (loop->products && loop->samples && is_each(loop->fed, loop) && (out || reads)) return ROUND_TRIP;
     uint32_t items = loop->count * loop->period; /* many parts of tensors are neither layers nor parameters */
     if (loop->count >= MANY && loop->plain == items && loop->whole < items / 4 * 3 && !loop->inner)
@@ -337,6 +351,9 @@ static const struct turn_words *words_of(enum dependence d)
                        "compute all turns of the loop at once, by broadcasting or by a batched operator"},
         [PARTS] = {"a part", "one part of a tensor after the other is set or copied",
                    "set or copy all parts at once, by a mask or an index"},
+        [VALUES] = {"a value", "for one value of a tensor after the other, which the host reads",
+                    "work on all values at once, by operators on whole tensors such as where, gather and "
+                    "scatter, or copy the tensor to the host once, loop there, and copy the result back"},
         [READ] = {"a turn", "one turn of a loop after the other, and the host reads a value of each",
                   "run all turns of the loop as one batch if none needs the result of another"},
         [PASSES] =
@@ -412,7 +429,8 @@ const struct gp_rule gp_rule_repeated_work = {
     .threshold =
         "four turns or more in a row in each step, with a matrix product and a copy between host and "
         "GPU in each, or with eight launches, of which the host reads a value, or that only look rows up; "
-        "eight turns of a recurrent layer, or whose results one kernel joins, or each copies aside, or of a "
+        "16 turns of a read and of kernels of one block; eight turns of a recurrent layer, or whose results "
+        "one kernel joins, or each copies aside, or of a "
         "forward and a backward pass with eight launches after it; 5% of the time",
     .guard =
         "layers: other turns that stay on the GPU, or that join the results of those before; turns that "

@@ -7,6 +7,8 @@
 #define NORM "void at::native::vectorized_layer_norm_kernel<float>(int)"
 #define LOOK "void at::native::vectorized_gather_kernel<16, long>(char*)"
 #define SUM  "void at::native::indexFuncLargeIndex<float>(int)"
+#define LESS                                                                                                 \
+    "void at::native::vectorized_elementwise_kernel<4, at::native::compare_scalar_kernel<float> >(int)"
 #define DRAW "void at::native::distribution_elementwise_grid_stride_kernel<float, 4>(int)"
 #define FUSED                                                                                                \
     "void at::native::multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<3>, "                       \
@@ -477,6 +479,58 @@ static void means_of_groups(struct program *p) { masks(p, 12); }
 
 /* Until the error is small. */
 static void iterations(struct program *p) { masks(p, 0); }
+
+/* `for i in range(n): if x[i] < 0: x[i] *= 2`, with kernels of BLOCKS. */
+static void values_of(struct program *p, int n, uint32_t blocks)
+{
+    for (int i = 0; i < n; i++) {
+        host(p, 20 * US), kernel_of(p, LESS, blocks, 1 * US), out(p, 1);
+        host(p, 20 * US), kernel_of(p, ADD, blocks, 1 * US);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void values(struct program *p) { values_of(p, 40, 1); }
+
+static void few_values(struct program *p) { values_of(p, 12, 1); }
+
+static void large_tensors(struct program *p) { values_of(p, 40, 20); }
+
+/* Until a sum over a tensor is small. */
+static void norms(struct program *p)
+{
+    for (int i = 0; i < 40; i++) host(p, 20 * US), kernel_of(p, NORM, 20, 1 * US), out(p, 1);
+}
+
+static void values_in_a_library(struct program *p)
+{
+    for (int i = 0; i < 40; i++) {
+        host(p, 20 * US), kernel_of(p, LESS, 1, 1 * US);
+        frame(p, "main", "/data/main.py", 7, true);
+        frame(p, "minimize", "/usr/lib/python3/dist-packages/scipy/search.py", 5, false);
+        frame(p, "search", "/usr/lib/python3/dist-packages/scipy/search.py", 20, false);
+        host(p, 20 * US), copy(p, "Memcpy DtoH (Device -> Pageable)", 2 * US, 1, true);
+        frame(p, "main", "/data/main.py", 7, true);
+        frame(p, "minimize", "/usr/lib/python3/dist-packages/scipy/search.py", 5, false);
+        frame(p, "search", "/usr/lib/python3/dist-packages/scipy/search.py", 21, false);
+    }
+}
+
+TEST(values_of_a_tensor_one_after_the_other)
+{
+    // a turn: 24 us for each kernel, 12 for the copy; 39 of 40 go but for the work, at least three of four
+    speaks(values, "repeated_work", 30 * 60 * US, 39 * 59 * US);
+    is_silent(few_values, "repeated_work");
+    is_silent(large_tensors, "repeated_work");
+    is_silent(norms, "repeated_work");
+    is_silent(values_in_a_library, "repeated_work");
+    struct program p;
+    run(&p, values);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "repeated_work")->action), "gather and scatter"));
+    assert_null(said(&p, "scalar_read"));
+    assert_null(said(&p, "compile"));
+    end(&p);
+}
 
 TEST(turns_that_need_a_size_may_be_put_together)
 {
