@@ -1,4 +1,5 @@
-// Autograd looks for NaN in each gradient: its anomaly detection was left on.
+// Switches of PyTorch that were left on: autograd looks for NaN in each gradient; cuDNN tries all its ways to
+// compute a convolution, in each step.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/names/name_predicates.h"
@@ -11,6 +12,9 @@ enum {
     CHECKS_LEAST = 8, /* a step */
     PARTS = 8,        /* of the backward pass's launches, so many at least */
     PYTHON_TIMES = 4, /* what Python takes before a launch of forward, in usual gaps, most of backward */
+    TRIALS_LEAST = 6, /* runs of a convolution in a row, with a wait after each */
+    WAYS_LEAST = 3,   /* different kernels among them */
+    WAYS_MOST = 32,
 };
 
 /* Is a Python function between autograd's engine and CALL? Then a hook of the program's checks gradients. */
@@ -113,4 +117,131 @@ const struct gp_rule gp_rule_anomaly_detection = {
     .assumes = "gradients are not NaN; if a loss becomes NaN, switch it on to find out where",
     .expect = "fewer copies to the host, and less idle_synchronisation and idle_host",
     .run = check_anomaly_detection,
+};
+
+/* ---- cuDNN's benchmark ---- */
+
+/* Runs of one convolution, each of which the host waits for. */
+struct trials {
+    uint32_t first, last; /* calls: both wait; before the first the ways are prepared */
+    uint32_t count, ways; /* how many there are, and different kernels that compute it */
+    uint32_t configs[WAYS_MOST];
+};
+
+static bool is_of_cudnn(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return c->items[item].kind == GP_FRAME_MEMSET ||
+           gp_name_has_one_of(gp_rule_name(c, item), " cudnn implicit_convolve winograd fft2d ");
+}
+
+static void add_way(const struct gp_rule_ctx *c, struct trials *t, uint32_t item)
+{
+    uint32_t i = 0, config = c->items[item].config;
+    while (i < t->ways && t->configs[i] != config) i++;
+    if (i == t->ways && i < WAYS_MOST) t->configs[t->ways++] = config;
+}
+
+static bool waits_only(const struct gp_rule_ctx *c, uint32_t call)
+{
+    return !c->p->replay.calls.at[call].n && gp_call_synchronizes(c->calls[call].name);
+}
+
+/* The trials that begin at CALL, which waits: between two waits is one convolution with what it needs. */
+static struct trials trials_from(const struct gp_rule_ctx *c, uint32_t call)
+{
+    struct trials t = {.first = call, .last = call};
+    uint32_t convolutions = 0;
+    for (uint32_t k = call + 1; k < c->p->calls.n && c->p->calls.at[k].step == c->p->calls.at[call].step;
+         k++) {
+        const struct gp_replay_call *launch = &c->p->replay.calls.at[k];
+        if (waits_only(c, k)) {
+            if (convolutions != 1) break;
+            convolutions = 0;
+            t.count++;
+            t.last = k;
+        }
+        for (uint32_t i = launch->first; i < launch->first + launch->n; i++) {
+            if (!is_of_cudnn(c, i)) return t;
+            if (c->items[i].kind != GP_FRAME_GEMM) continue;
+            convolutions++;
+            add_way(c, &t, i);
+        }
+    }
+    return t;
+}
+
+static void remove_trials(const struct gp_rule_ctx *c, const struct trials *t, uint8_t *calls,
+                          struct gp_suggestion *s)
+{
+    int64_t before_ns = c->calls[t->first].before_ns;
+    GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, t->first, before_ns / 2}));
+    gp_rule_edit_high(s, GP_EDIT_BEFORE, t->first, before_ns / t->ways);
+    for (uint32_t k = t->first; k <= t->last; k++) {
+        const struct gp_replay_call *call = &c->p->replay.calls.at[k];
+        calls[k] = 1;
+        for (uint32_t i = call->first; i < call->first + call->n; i++)
+            gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
+        gp_rule_edit_all(s, GP_EDIT_OWN, k, 0);
+        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
+        if (k > t->first) gp_rule_edit_all(s, GP_EDIT_BEFORE, k, 0);
+    }
+    const struct gp_events *api = &c->t->events[GP_API];
+    uint32_t row = c->p->calls.at[t->first].row, end = c->p->calls.at[t->last].row;
+    s->current_ns += api->start_ns[end] + api->dur_ns[end] - api->start_ns[row] + before_ns;
+}
+
+static void check_cudnn_benchmark(struct gp_rule_ctx *c)
+{
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
+    struct gp_suggestion edits = {0};
+    int64_t count = 0, runs = 0, steps = 0;
+    uint32_t last_step = UINT32_MAX;
+    for (uint32_t k = 0; k < c->p->calls.n && c->torch && c->p->found_steps; k++) {
+        if (!waits_only(c, k)) continue;
+        struct trials t = trials_from(c, k);
+        if (t.count < TRIALS_LEAST || t.ways < WAYS_LEAST) continue;
+        remove_trials(c, &t, calls, &edits);
+        count++;
+        runs += t.count;
+        steps += c->p->calls.at[k].step != last_step;
+        last_step = c->p->calls.at[k].step;
+        k = t.last;
+    }
+    if (steps > 1 && steps * 2 >= (int64_t)c->n_steps) {
+        gp_rule_absorb(c, calls, " blocking_sync layout_churn tiny_kernels small_grid fusion compile ", NULL);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        s->low = edits.low, s->high = edits.high, s->free = edits.free;
+        s->current_ns = gp_rule_per_step(c, edits.current_ns);
+        s->description = gp_rule_text(
+            c,
+            "cuDNN tries its ways to compute a convolution, and waits for each: %s, for %lld "
+            "convolutions per step, %s with what it prepares",
+            gp_rule_times(c, runs), (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
+        gp_rule_evidence_count(s, "trials", gp_rule_per_step(c, runs));
+        gp_rule_evidence_count(s, "convolutions", gp_rule_per_step(c, count));
+    } else {
+        gp_suggestion_release(&edits);
+    }
+    free(calls);
+}
+
+const struct gp_rule gp_rule_cudnn_benchmark = {
+    .name = "cudnn_benchmark",
+    .type = GP_SUGGEST_CACHING,
+    .summary = "cuDNN looks for the fastest way to compute convolutions in each step",
+    .needs = "kernels with their launch calls, calls that wait",
+    .threshold =
+        "six times or more in a row, one convolution and a wait for it, by three kernels or more, in "
+        "every second step",
+    .guard = "steps in which shapes are met for the first time, if they are few; waits after other work",
+    .action = "set torch.backends.cudnn.benchmark = False, or pad inputs to a few sizes: each new shape is "
+              "tried anew",
+    .change = "switch torch.backends.cudnn.benchmark off, or pad inputs to a few sizes",
+    .formula =
+        "the trials go; of the host's time before them, in which all ways are prepared, a half, at most "
+        "all but one way's part",
+    .assumes = "the way that cuDNN picks without trying is about as fast",
+    .expect = "fewer kernels and waits, and less idle_host",
+    .run = check_cudnn_benchmark,
+    .gaps = true,
 };

@@ -1,5 +1,6 @@
-// Graph networks that write a message for each edge: rows are looked up by the source of each edge, perhaps
-// weighted, and added up by its target. A sparse matrix product does that without the messages.
+// Operators that do more than is used. Graph networks that write a message for each edge: rows are looked up
+// by the source of each edge, perhaps weighted, and added up by its target; a sparse matrix product does that
+// without the messages. Rows that are sorted, of which a few values are used.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -12,6 +13,10 @@ static const double SHARE_PCT = 5; /* of the busy time */
 enum {
     BETWEEN_MOST = 8, /* kernels from a lookup to its sum: weights, fills, counts of edges */
     READS_PART = 4,   /* of a lookup's time, if it only reads, mostly from the cache */
+    USED_WITHIN = 4,  /* launches after a sort, which work on its result */
+    USED_PART = 64, /* of a sort's time, the most of each; to read all that was sorted takes a 25th or more */
+    SORT_LOW = 2,
+    SORT_HIGH = 16, /* parts of a sort's time that taking the largest values takes */
 };
 
 enum role { OTHER, BETWEEN, LOOKUP, SUM };
@@ -119,4 +124,102 @@ const struct gp_rule gp_rule_graph_messages = {
     .expect = "a product of a sparse matrix in place of lookups and sums",
     .run = check_graph_messages,
     .frames = "which show the layer",
+};
+
+/* ---- rows that are sorted for a few of their values ---- */
+
+struct sorts {
+    int64_t count, total_ns;
+    uint32_t longest; /* item */
+};
+
+static bool is_sort(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return !c->items[item].backward &&
+           gp_name_has_one_of(gp_rule_name(c, item),
+                              " RadixSort radixSort bitonicSort MergeSort merge_sort ");
+}
+
+static bool is_in_step(const struct gp_rule_ctx *c, uint32_t item, uint32_t of)
+{
+    return item < c->p->items.n && c->p->items.at[item].step == c->p->items.at[of].step;
+}
+
+/* Does the sort that ended before item TO and took NS lead to work on little of what it sorted? */
+static bool uses_few(const struct gp_rule_ctx *c, uint32_t to, int64_t ns)
+{
+    uint32_t i = to;
+    for (; i < to + USED_WITHIN && is_in_step(c, i, to - 1); i++)
+        if (gp_rule_dur(c, i) > ns / USED_PART) return false;
+    return i > to;
+}
+
+/* The sort that begins with item FROM, with the copy and the indices made for it. Returns its end. */
+static uint32_t add_sort(const struct gp_rule_ctx *c, uint32_t from, struct sorts *sum,
+                         struct gp_suggestion *s)
+{
+    uint32_t to = from, longest = from;
+    int64_t ns = 0;
+    for (; is_in_step(c, to, from) && (is_sort(c, to) || c->items[to].kind == GP_FRAME_MEMSET); to++)
+        if (gp_rule_dur(c, to) > gp_rule_dur(c, longest)) longest = to;
+    while (from && is_in_step(c, from - 1, from) &&
+           (gp_copy_on_device(gp_rule_name(c, from - 1)) ||
+            gp_name_has_one_of(gp_rule_name(c, from - 1), " fill_reverse_indices arange ")))
+        from--;
+    for (uint32_t i = from; i < to; i++) ns += gp_rule_dur(c, i);
+    if (!uses_few(c, to, ns)) return to;
+    for (uint32_t i = from; s && i < to; i++)
+        gp_rule_edit_dur(s, i, gp_rule_dur(c, i) / SORT_LOW, gp_rule_dur(c, i) / SORT_HIGH);
+    if (!sum->count++ || gp_rule_dur(c, longest) > gp_rule_dur(c, sum->longest)) sum->longest = longest;
+    sum->total_ns += ns;
+    return to;
+}
+
+static struct sorts find_sorts(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    struct sorts sum = {0};
+    for (uint32_t i = 0; i < c->p->items.n;) i = is_sort(c, i) ? add_sort(c, i, &sum, s) : i + 1;
+    return sum;
+}
+
+static void check_full_sort(struct gp_rule_ctx *c)
+{
+    struct sorts sum = find_sorts(c, NULL);
+    if (sum.count < (int64_t)c->n_steps || gp_pct(sum.total_ns, c->busy_ns) < SHARE_PCT) return;
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    find_sorts(c, s);
+    s->operation = gp_rule_item_label(c, sum.longest);
+    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    s->resource_low_ns = s->current_ns - s->current_ns / SORT_LOW;
+    s->resource_high_ns = s->current_ns - s->current_ns / SORT_HIGH;
+    s->description = gp_rule_text(
+        c, "Values are sorted %s, %s, and what runs next is too short to read more than a few of them",
+        gp_rule_times(c, sum.count), gp_rule_ns(c, s->current_ns));
+    if (!c->torch)
+        s->action = s->change =
+            gp_rule_text(c, "take the few values that are used without sorting all: %s",
+                         c->jax ? "jax.lax.top_k, or jax.lax.approx_max_k" : "a selection of the largest");
+    gp_rule_evidence_count(s, "sorts", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.total_ns, c->busy_ns));
+}
+
+const struct gp_rule gp_rule_full_sort = {
+    .name = "full_sort",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "rows are sorted to take a few of their values",
+    .needs = "kernel names",
+    .threshold =
+        "a sort in each step, and none of the four launches after it takes a 64th of its time; 5% of "
+        "the busy time",
+    .guard = "sorts whose result is read by what follows, as in nucleus sampling, unique() and randperm(); "
+             "those of the backward pass; nothing launched after it in the step",
+    .action = "take the few values that are used without sorting all: torch.topk(x, k) in place of sort or "
+              "argsort and a slice, kthvalue or median in place of one value of the sorted ones",
+    .change = "take the few values that are used without sorting all, with torch.topk",
+    .formula =
+        "the sort, with the copy and the indices made for it, takes a half of its time, at most a 16th",
+    .assumes = "the rest of what is sorted is not used later",
+    .expect = "shorter kernels in place of those that sort",
+    .run = check_full_sort,
+    .frames = "which show where",
 };

@@ -186,7 +186,7 @@ def attentive(fixed):
     return train
 
 
-@program("torch", "speaker recognition: `cudnn.benchmark` is on, and each batch of speech has another length", "it is off")
+@program("torch", "speaker recognition: `cudnn.benchmark` is on, and each batch of speech has another length", "it is off", "cudnn_benchmark")
 def voices(fixed):
     import random
 
@@ -450,7 +450,7 @@ def noise(fixed):
     return train
 
 
-@program("torch", "recommendation: the scores of 400000 items are sorted, to take the best 20", "`torch.topk`")
+@program("torch", "recommendation: the scores of 400000 items are sorted, to take the best 20", "`torch.topk`", "full_sort")
 def ranking(fixed):
     import torch
 

@@ -1,0 +1,108 @@
+// Work that is not needed: values that are sorted and not used, ways to compute a convolution that are tried
+// again and again, data that only pass through the host; and what looks like that.
+#include "tests/unit/program_make.h"
+
+#define GEMM "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define SORT                                                                                                 \
+    "void at_cuda_detail::cub::detail::radix_sort::DeviceSegmentedRadixSortKernel<float, long>(float*)"
+#define INDEX  "void at::native::fill_reverse_indices_kernel(long*, int)"
+#define GATHER "void at::native::_scatter_gather_elementwise_kernel<128, 8>(int)"
+#define CUMSUM "void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float> >(float*)"
+#define LAYOUT "void cudnn::engines_precompiled::nchwToNhwcKernel<__half, __half>(int)"
+#define RELU   "void at::native::vectorized_elementwise_kernel<8, at::native::clamp_scalar(float)>(int)"
+
+/* ---- sorts ---- */
+
+/* 400 us, with what is made for it. */
+static void sort(struct program *p, int n)
+{
+    host(p, 10 * US), kernel(p, GEMM, 100 * US);
+    copy(p, "Memcpy DtoD (Device -> Device)", 40 * US, 1 << 27, false);
+    kernel(p, INDEX, 60 * US);
+    for (int i = 0; i < n; i++) kernel(p, SORT, 100 * US);
+}
+
+static void best_of_rows(struct program *p)
+{
+    sort(p, 3), kernel(p, GATHER, 5 * US), wait(p, "cudaDeviceSynchronize");
+}
+
+/* All probabilities are added up, as for nucleus sampling. */
+static void nucleus(struct program *p)
+{
+    sort(p, 3), kernel(p, CUMSUM, 20 * US), kernel(p, GATHER, 5 * US), wait(p, "cudaDeviceSynchronize");
+}
+
+static void kept_whole(struct program *p) { sort(p, 3), wait(p, "cudaDeviceSynchronize"); }
+
+static void copied_whole(struct program *p)
+{
+    sort(p, 3), copy(p, "Memcpy DtoH (Device -> Pinned)", 50 * US, 1 << 20, true);
+}
+
+static void short_sort(struct program *p)
+{
+    for (int i = 0; i < 100; i++) host(p, 10 * US), kernel(p, GEMM, 100 * US);
+    sort(p, 3), kernel(p, GATHER, 5 * US), wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(rows_are_sorted_for_a_few_of_their_values)
+{
+    speaks(best_of_rows, "full_sort", 200 * US, 375 * US);
+    is_silent(nucleus, "full_sort");
+    is_silent(kept_whole, "full_sort");
+    is_silent(copied_whole, "full_sort");
+    is_silent(short_sort, "full_sort");
+}
+
+/* ---- convolutions ---- */
+
+/* The host prepares for 10 ms, then each of N ways is tried twice, 38 us each time; WAYS of them differ. */
+static void convolution(struct program *p, int n, int ways)
+{
+    host(p, n ? 10 * MS : 20 * US);
+    if (n) wait(p, "cudaDeviceSynchronize");
+    for (int i = 0; i <= 2 * n; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "sm90_xmma_fprop_implicit_gemm_tile%d_kernel__5x_cudnn", i / 2 % ways);
+        kernel(p, LAYOUT, 10 * US), kernel(p, i < 2 * n ? name : GEMM, 10 * US);
+        if (i < 2 * n) wait(p, i % 2 ? "cudaEventSynchronize" : "cudaDeviceSynchronize");
+    }
+    host(p, 20 * US), kernel(p, RELU, 10 * US);
+}
+
+static void new_lengths(struct program *p) { convolution(p, 4, 4), wait(p, "cudaDeviceSynchronize"); }
+
+static void known_lengths(struct program *p) { convolution(p, 0, 1), wait(p, "cudaDeviceSynchronize"); }
+
+static void first_step_only(struct program *p)
+{
+    convolution(p, p->steps == 5 ? 4 : 0, 4), wait(p, "cudaDeviceSynchronize");
+}
+
+/* The same layer again and again, whose time is taken. */
+static void timed_layers(struct program *p) { convolution(p, 4, 1), wait(p, "cudaDeviceSynchronize"); }
+
+/* A network whose layers are timed one by one. */
+static void timed_network(struct program *p)
+{
+    for (int i = 0; i < 8; i++) convolution(p, 0, 1), wait(p, "cudaEventSynchronize");
+}
+
+TEST(ways_to_compute_a_convolution_are_tried_in_each_step)
+{
+    struct program p;
+    run(&p, new_lengths);
+    const struct gp_suggestion *s = said(&p, "cudnn_benchmark");
+    assert_non_null(s);
+    // a half of the 10 ms before the trials, at most all but the part of one of four ways
+    assert_in_range(s->saving_low_ns, 5 * MS / 2, 5 * MS + 400 * US);
+    assert_in_range(s->saving_high_ns, 7500 * US, 10 * MS);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "benchmark = False"));
+    assert_null(said(&p, "blocking_sync"));
+    end(&p);
+    is_silent(known_lengths, "cudnn_benchmark");
+    is_silent(first_step_only, "cudnn_benchmark");
+    is_silent(timed_layers, "cudnn_benchmark");
+    is_silent(timed_network, "cudnn_benchmark");
+}
