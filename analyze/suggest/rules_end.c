@@ -1,4 +1,5 @@
-// The end of a step: what the host does after its last call.
+// What the host does while the GPU has nothing to do: after the last call of a step, and after it has copied
+// results.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -7,6 +8,8 @@
 #include "analyze/suggest/rules_table.h"
 
 static const double END_PCT = 80, TIME_PCT = 5; /* of a gap, within the step's range; of the steps */
+
+enum { RESULT_BYTES = 16 }; /* more than a value or two */
 
 /* When the range of the step that CALL is in ends; 0: it has none. */
 static int64_t end_of_step(const struct gp_rule_ctx *c, uint32_t call)
@@ -103,6 +106,87 @@ const struct gp_rule gp_rule_step_end = {
     .assumes = "the next step does not need it",
     .expect = "less idle_host",
     .run = check_step_end,
+    .gaps = true,
+    .frames = "which show what the host does there",
+};
+
+/* ---- results ---- */
+
+/* The copy of a result to the host that the call before CALL waited for; GP_REPLAY_NONE. What the host copies
+ * back next is on its way through the host: see round_trip. */
+static uint32_t result_before(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_events *api = &c->t->events[GP_API];
+    if (!call || api->track[c->p->calls.at[call].row] != api->track[c->p->calls.at[call - 1].row])
+        return GP_REPLAY_NONE;
+    uint32_t copy = gp_rule_copy_waited_for(c, call - 1), next = c->p->replay.calls.at[call].first;
+    if (copy == GP_REPLAY_NONE || !gp_copy_to_host(gp_rule_name(c, copy)) ||
+        gp_rule_bytes(c, copy) <= RESULT_BYTES)
+        return GP_REPLAY_NONE;
+    bool back = c->p->replay.calls.at[call].n && gp_rule_crosses(c, next) &&
+                gp_copy_to_device(gp_rule_name(c, next)) && gp_rule_bytes(c, next) > RESULT_BYTES;
+    return back ? GP_REPLAY_NONE : copy;
+}
+
+static void check_host_results(struct gp_rule_ctx *c)
+{
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), usual = gp_rule_usual_gap(c);
+    int64_t total = 0, count = 0, bytes = 0;
+    struct gp_suggestion edits = {0};
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        int64_t before = c->calls[k].before_ns;
+        if (before < usual * GP_RULE_LONG_TIMES) continue;
+        uint32_t copy = result_before(c, k);
+        if (copy == GP_REPLAY_NONE) continue;
+        by_call[k] = before - usual;
+        calls[k] = 1;
+        total += by_call[k];
+        bytes += gp_rule_bytes(c, copy);
+        count++;
+        GP_VEC_PUSH(&edits.low, ((struct gp_edit){GP_EDIT_BEFORE, k, usual + by_call[k] / 2}));
+        gp_rule_edit_high(&edits, GP_EDIT_BEFORE, k, usual);
+        gp_rule_edit_high(&edits, GP_EDIT_NO_WAIT, k - 1, 0);
+    }
+    int64_t idle_ns = gp_rule_idle_in(c, GP_IDLE_HOST, by_call);
+    if (c->p->found_steps && count >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= TIME_PCT &&
+        gp_rule_idle_matters(c, idle_ns)) {
+        gp_rule_absorb(c, calls, " step_end input_stall ", NULL);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        s->low = edits.low, s->high = edits.high, s->free = edits.free;
+        s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+        s->description = gp_rule_text(c,
+                                      "The host works for a long time on what it has copied from the GPU (%s "
+                                      "on average), %s: %s per step",
+                                      gp_rule_size(c, bytes / count), gp_rule_times(c, count),
+                                      gp_rule_ns(c, s->current_ns));
+        gp_rule_evidence_idle(c, s, idle_ns);
+    } else {
+        gp_suggestion_release(&edits);
+    }
+    free(by_call), free(calls);
+}
+
+const struct gp_rule gp_rule_host_results = {
+    .name = "host_results",
+    .type = GP_SUGGEST_OVERLAP,
+    .summary = "the GPU waits for what the host does with results that it has copied",
+    .needs = "kernels and copies with their launch calls, bytes of the copies",
+    .threshold =
+        "in each step, 20 usual gaps or more after a copy to the host that the host waited for; 5% of "
+        "the time, and the GPU is idle for it 5% of the time",
+    .guard = "single values (see scalar_read); gaps that end in a copy back (see round_trip, input_stall)",
+    .action =
+        "do it every hundred steps if it is for a log (histograms, images, metrics), in another thread, or "
+        "on the GPU, from which less is to be copied then",
+    .change =
+        "do less often, in another thread or on the GPU what the host does with results that it has copied",
+    .formula =
+        "a replay of the steps without half of that host time, or at most without all of it and without "
+        "waiting for the copies",
+    .assumes = "the next step does not need it",
+    .expect = "less idle_host",
+    .run = check_host_results,
     .gaps = true,
     .frames = "which show what the host does there",
 };

@@ -12,7 +12,7 @@
     /* rules_copy.c */ X(pageable_copy) X(synchronous_copy) X(copy_overlap) X(small_copies)                  \
     /* rules_host.c */ X(allocation) X(module_load) X(recompilation) X(input_stall)                          \
     X(garbage_collection) X(lock_wait) X(logging) X(import)                                                  \
-    /* rules_end.c */ X(step_end)                                                                            \
+    /* rules_end.c */ X(step_end) X(host_results)                                                            \
     /* rules_python.c */ X(python_overhead)                                                                  \
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                           \
     /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \

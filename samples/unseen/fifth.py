@@ -221,7 +221,7 @@ def voices(fixed):
     return embed
 
 
-@program("torch", "a network for a table: histograms of all weights and gradients are written in each step", "they are written every 100 steps", "logging")
+@program("torch", "a network for a table: histograms of all weights and gradients are written in each step", "they are written every 100 steps", "logging", "host_results")
 def histograms(fixed):
     import atexit
     import itertools

@@ -2,9 +2,8 @@
 // again and again, data that only pass through the host; and what looks like that.
 #include "tests/unit/program_make.h"
 
-#define GEMM "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
-#define SORT                                                                                                 \
-    "void at_cuda_detail::cub::detail::radix_sort::DeviceSegmentedRadixSortKernel<float, long>(float*)"
+#define GEMM   "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
+#define SORT   "void cub::detail::radix_sort::DeviceSegmentedRadixSortKernel<float>(int)"
 #define INDEX  "void at::native::fill_reverse_indices_kernel(long*, int)"
 #define GATHER "void at::native::_scatter_gather_elementwise_kernel<128, 8>(int)"
 #define CUMSUM "void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float> >(float*)"
@@ -105,4 +104,32 @@ TEST(ways_to_compute_a_convolution_are_tried_in_each_step)
     is_silent(first_step_only, "cudnn_benchmark");
     is_silent(timed_layers, "cudnn_benchmark");
     is_silent(timed_network, "cudnn_benchmark");
+}
+
+/* ---- results ---- */
+
+/* Twenty launches, and twice a result of BYTES, with which the host does something for 2 ms. */
+static void results(struct program *p, int64_t bytes, bool back)
+{
+    for (int i = 0; i < 20; i++) host(p, 10 * US), kernel(p, GEMM, 10 * US);
+    for (int i = 0; i < 2; i++) {
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 5 * US, bytes, true);
+        host(p, 2 * MS);
+        if (back) copy(p, "Memcpy HtoD (Pageable -> Device)", 5 * US, bytes, true);
+        else kernel(p, GEMM, 10 * US);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void histograms(struct program *p) { results(p, 100000, false); }
+
+static void values(struct program *p) { results(p, 4, false); }
+
+static void changed_on_the_host(struct program *p) { results(p, 100000, true); }
+
+TEST(the_host_works_on_results)
+{
+    speaks(histograms, "host_results", 2 * MS, 4 * MS);
+    is_silent(values, "host_results");
+    is_silent(changed_on_the_host, "host_results");
 }
