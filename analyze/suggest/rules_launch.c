@@ -8,7 +8,8 @@
 #include "analyze/view/idle_cause.h"
 #include "formats/base/str.h"
 
-static const double HOST_BOUND_PCT = 20; /* of the window, idle because the host was late */
+static const double HOST_BOUND_PCT = 20, /* of the window, idle because the host was late */
+    LOOP_PCT = 5;                        /* of the steps */
 
 enum {
     GRAPH_STEPS_LEAST = 3,
@@ -18,6 +19,8 @@ enum {
     GRAPH_START_NS = 60000,  /* from it to the first node, at most: measured at 62 us on an H200 */
     SMALL_GRAPH_NODES = 20,
     SMALL_GRAPHS_LEAST = 4,
+    TURNS_LEAST = 64, /* launches in compiled loops, a step */
+    UNROLLED = 8,
     LAUNCHES_LEAST = 100, /* that go, in a trace without steps */
     GAP_NS = 30000,       /* host time without any event */
     PLACE_NS = 200000, /* the same, in which more than a framework's own Python between operators may run */
@@ -368,6 +371,94 @@ const struct gp_rule gp_rule_small_graphs = {
                "between them",
     .expect = "fewer launches",
     .run = check_small_graphs,
+};
+
+/* ---- loops that JAX compiles ---- */
+
+/* A loop that XLA runs, launching each turn anew: its range by NVTX, and that of JAX's own profiler. */
+static bool is_while(const char *name)
+{
+    return strstr(name, "hlo_op=while.") ||
+           (gp_starts(name, "while.") && name[strlen("while.")] >= '0' && name[strlen("while.")] <= '9');
+}
+
+/* Is all that CALL launches elementwise, which XLA fuses with that of other turns? */
+static bool launches_loops(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_replay_call *r = &c->p->replay.calls.at[call];
+    uint32_t i = r->first;
+    while (i < r->first + r->n && gp_name_has_one_of(gp_rule_name(c, i), " loop_ memcpy Memcpy ")) i++;
+    return i == r->first + r->n;
+}
+
+static void check_scan_loop(struct gp_rule_ctx *c)
+{
+    const struct gp_plan *p = c->p;
+    uint8_t *calls = gp_zalloc(p->calls.n + 1);
+    struct gp_host_memo memo = {.hs = &c->v->hs};
+    struct gp_suggestion edits = {0};
+    uint32_t last = GP_HOST_NONE;
+    int64_t launches = 0, loops = 0, gpu_ns = 0, host_ns = 0;
+    for (uint32_t k = 0; k < p->calls.n && c->jax; k++) {
+        const struct gp_replay_call *call = &p->replay.calls.at[k];
+        uint32_t node = gp_rule_outermost(c, &memo, c->calls[k].node, GP_NEED(GP_RANGE), is_while);
+        if (node == GP_HOST_NONE || !call->n) continue;
+        calls[k] = 1;
+        launches++;
+        host_ns += c->calls[k].before_ns + call->own_ns;
+        for (uint32_t i = call->first; i < call->first + call->n; i++) {
+            gpu_ns += gp_rule_dur(c, i);
+            if (node == last) gp_rule_edit_high(&edits, GP_EDIT_GONE, i, 0);
+        }
+        if (node == last) {
+            bool goes = launches % UNROLLED && launches_loops(c, k);
+            for (int kind = GP_EDIT_BEFORE; kind <= GP_EDIT_OWN; kind++) {
+                if (goes) GP_VEC_PUSH(&edits.low, ((struct gp_edit){(enum gp_edit_kind)kind, k, 0}));
+                gp_rule_edit_high(&edits, (enum gp_edit_kind)kind, k, 0);
+            }
+        }
+        loops += node != last;
+        last = node;
+    }
+    gp_host_memo_release(&memo);
+    if (launches >= (int64_t)(TURNS_LEAST * c->n_steps) && gpu_ns * 2 < host_ns &&
+        gp_pct(host_ns, c->plan_ns) >= LOOP_PCT) {
+        gp_rule_absorb(c, calls, " small_graphs cuda_graph compile tiny_kernels fusion batching ", NULL);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        s->low = edits.low, s->high = edits.high, s->free = edits.free;
+        s->current_ns = s->resource_high_ns = gp_rule_per_step(c, host_ns);
+        s->description = gp_rule_text(
+            c,
+            "XLA launches each turn of a compiled loop anew: %lld launches per step in %lld %s, of %s each "
+            "on the GPU",
+            (long long)gp_rule_per_step(c, launches), (long long)gp_rule_per_step(c, loops),
+            gp_rule_per_step(c, loops) == 1 ? "loop" : "loops", gp_rule_ns(c, gpu_ns / launches));
+        gp_rule_evidence_count(s, "launches", gp_rule_per_step(c, launches));
+        gp_rule_evidence_ns(s, "gpu_per_launch", gpu_ns / launches);
+    } else {
+        gp_suggestion_release(&edits);
+    }
+    free(calls);
+}
+
+const struct gp_rule gp_rule_scan_loop = {
+    .name = "scan_loop",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "the turns of a loop that JAX has compiled are launched one after the other",
+    .needs = "kernels with their launch calls, XLA's ranges",
+    .threshold = "64 launches per step in ranges of XLA's while loops, 5% of the time",
+    .guard = "turns that keep the GPU busy for half of the time; loops of Python around compiled functions",
+    .action =
+        "use jax.lax.associative_scan, if a turn is a linear or another associative function of what the one "
+        "before gave; otherwise let each launch do several turns: jax.lax.scan(..., unroll=8)",
+    .change = "compute all turns at once with jax.lax.associative_scan, or several per launch with unroll",
+    .formula =
+        "at least seven of eight launches of elementwise kernels go, which XLA fuses with those of other "
+        "turns; at most all turns but the first",
+    .assumes =
+        "a turn depends on the one before only by what a scan can combine; or unrolled turns are fused",
+    .expect = "fewer launches",
+    .run = check_scan_loop,
 };
 
 /* ---- graph breaks ---- */

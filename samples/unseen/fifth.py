@@ -256,7 +256,7 @@ def histograms(fixed):
     return train
 
 
-@program("jax", "light curves: a linear recurrence over 2048 points of time is a `jax.lax.scan`", "`jax.lax.associative_scan`", "repeated_work")
+@program("jax", "light curves: a linear recurrence over 2048 points of time is a `jax.lax.scan`", "`jax.lax.associative_scan`", "repeated_work", "scan_loop")
 def recurrence(fixed):
     import jax
     import jax.numpy as jnp

@@ -1,5 +1,5 @@
 // Work that is not needed: values that are sorted and not used, ways to compute a convolution that are tried
-// again and again, data that only pass through the host; and what looks like that.
+// again and again, turns of a compiled loop that are launched one by one; and what looks like that.
 #include "tests/unit/program_make.h"
 
 #define GEMM   "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
@@ -132,4 +132,43 @@ TEST(the_host_works_on_results)
     speaks(histograms, "host_results", 2 * MS, 4 * MS);
     is_silent(values, "host_results");
     is_silent(changed_on_the_host, "host_results");
+}
+
+/* ---- compiled loops ---- */
+
+/* 200 launches of JAX, 10 us each on the host and NS on the GPU, within a RANGE of XLA's. */
+static void turns(struct program *p, const char *range, const char *name, int64_t ns)
+{
+    int64_t from = p->now;
+    for (int i = 0; i < 200; i++) host(p, 6 * US), kernel(p, name, ns);
+    mk_host(&p->t, GP_RANGE, p->main, from, p->now, range);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+#define WHILE "TSL:Thunk:#name=jit(update)/jvp()/while,hlo_op=while.12,unique_hlo_op_id=3#"
+
+static void scan(struct program *p) { turns(p, WHILE, "loop_add_fusion", 1 * US); }
+
+static void scan_in_a_profile_of_jax(struct program *p) { turns(p, "while.12", "loop_add_fusion", 1 * US); }
+
+static void scan_of_reductions(struct program *p) { turns(p, WHILE, "input_reduce_fusion", 1 * US); }
+
+static void scan_of_large_turns(struct program *p) { turns(p, WHILE, "loop_add_fusion", 20 * US); }
+
+static void loop_of_python(struct program *p)
+{
+    turns(p, "TSL:XlaModule:#hlo_module=jit_while.step,program_id=7#", "loop_add_fusion", 1 * US);
+}
+
+TEST(turns_of_a_compiled_loop_are_launched_one_by_one)
+{
+    // of 200 launches all but the first, at least seven of eight, go
+    speaks(scan, "scan_loop", 174 * 10 * US, 199 * 10 * US);
+    speaks(scan_in_a_profile_of_jax, "scan_loop", 174 * 10 * US, 199 * 10 * US);
+    struct program p;
+    run(&p, scan_of_reductions);
+    assert_int_equal(said(&p, "scan_loop")->saving_low_ns, 0);
+    end(&p);
+    is_silent(scan_of_large_turns, "scan_loop");
+    is_silent(loop_of_python, "scan_loop");
 }
