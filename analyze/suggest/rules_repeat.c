@@ -24,6 +24,8 @@ enum {
     VALUES_LEAST = 16,   /* turns that work on a value each */
     GRADIENTS = 2,       /* turns that the gradients of a loop may have more or less */
     DEVICE_LAUNCHES = 4, /* in place of what the host did between two copies */
+    PASSED_BYTES = 65536,
+    PASSES_LEAST = 2, /* a step: once may be a result that the next step works on */
 };
 
 /* What the turns of a loop are to each other. */
@@ -520,6 +522,74 @@ static void stay_on_device(const struct gp_rule_ctx *c, const struct gp_loop *lo
     }
 }
 
+/* What goes to the host by item OUT and comes back by IN, and the host's time between them, goes. */
+static void pass_by_host(const struct gp_rule_ctx *c, uint32_t out, uint32_t in, uint8_t *calls,
+                         struct gp_suggestion *s)
+{
+    uint32_t from = c->p->items.at[out].call, to = c->p->items.at[in].call;
+    for (uint32_t k = from; k <= to; k++) {
+        calls[k] = 1;
+        if (k > from) gp_rule_edit_high(s, GP_EDIT_BEFORE, k, 0);
+        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
+        s->current_ns += (k > from ? c->calls[k].before_ns : 0) + c->p->replay.calls.at[k].own_ns +
+                         c->p->calls.at[k].waited_ns;
+    }
+    for (int way = 0; way < 2; way++) {
+        gp_rule_edit_all(s, GP_EDIT_GONE, way ? in : out, 0);
+        gp_rule_edit_all(s, GP_EDIT_OWN, way ? to : from, 0);
+    }
+}
+
+/* The name of what runs after item I, which copies to the device: what it is copied for. */
+static gp_sid copied_for(const struct gp_rule_ctx *c, uint32_t i)
+{
+    while (i + 1 < c->p->items.n && gp_rule_crosses(c, i)) i++;
+    return c->t->configs.at[c->items[i].config].name;
+}
+
+/* Without a loop: as many bytes come back as went to the host before, by the next copy, and for another
+ * kernel than those before: for the same one it may be another item. */
+static void check_passing(struct gp_rule_ctx *c)
+{
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
+    struct gp_suggestion edits = {0};
+    int64_t count = 0, bytes = 0;
+    gp_sid what = 0;
+    uint32_t last = UINT32_MAX;
+    for (uint32_t i = 0; i < c->p->items.n && c->p->found_steps; i++) {
+        if (!gp_rule_crosses(c, i)) continue;
+        bool in = gp_copy_to_device(gp_rule_name(c, i)), back = last != UINT32_MAX && in;
+        back = back && c->p->items.at[i].step == c->p->items.at[last].step && copied_for(c, i) != what &&
+               gp_copy_to_host(gp_rule_name(c, last)) && gp_rule_bytes(c, i) == gp_rule_bytes(c, last) &&
+               gp_rule_bytes(c, i) > PASSED_BYTES;
+        if (back) pass_by_host(c, last, i, calls, &edits), count++, bytes += gp_rule_bytes(c, i);
+        if (in) what = copied_for(c, i);
+        last = i;
+    }
+    if (count >= PASSES_LEAST * (int64_t)c->n_steps && gp_pct(edits.current_ns, c->plan_ns) >= SHARE_PCT) {
+        gp_rule_absorb(c, calls, COVERED "pageable_copy copy_overlap blocking_sync input_stall host_results ",
+                       NULL);
+        struct gp_suggestion *s = gp_rule_suggest(c);
+        s->low = edits.low, s->high = edits.high, s->free = edits.free;
+        s->current_ns = gp_rule_per_step(c, edits.current_ns);
+        s->description = gp_rule_text(
+            c, "Data goes to the host, and as many bytes come back next, %s (%s): %s per step",
+            gp_rule_times(c, count), gp_rule_size(c, bytes / count), gp_rule_ns(c, s->current_ns));
+        s->change = gp_rule_text(c, "keep on the GPU what goes to the host and comes back");
+        s->action =
+            gp_rule_text(c, "keep on the GPU what goes to the host and comes back: functions can take and "
+                            "give arrays of the GPU, and what the host changes in between can be done there");
+        s->formula =
+            gp_rule_text(c, "at least the copies and waits go, at most also the host's time in between");
+        s->assumes =
+            gp_rule_text(c, "what comes back is what went to the host, or can be computed on the GPU");
+        gp_rule_evidence_count(s, "passes", gp_rule_per_step(c, count));
+    } else {
+        gp_suggestion_release(&edits);
+    }
+    free(calls);
+}
+
 static void check_round_trip(struct gp_rule_ctx *c)
 {
     struct turns sum;
@@ -536,6 +606,8 @@ static void check_round_trip(struct gp_rule_ctx *c)
             "GPU waits for what the host does in between: %s",
             (long long)gp_rule_per_step(c, sum.turns), gp_rule_size(c, crossing(c, sum.longest, 0, true)),
             gp_rule_size(c, crossing(c, sum.longest, 0, false)), turn_text(c, &sum));
+    } else {
+        check_passing(c);
     }
     release_turns(&sum);
 }
@@ -546,9 +618,11 @@ const struct gp_rule gp_rule_round_trip = {
     .summary = "a loop copies to the host, works there, and copies back",
     .needs = "kernels and copies with their launch calls, bytes of the copies",
     .threshold =
-        "four turns or more in a row in each step, with a copy each way and a matrix product in each; "
-        "5% of the time",
-    .guard = "turns that draw no sample and do not take as many bytes as the one before gave: those "
+        "four turns or more in a row in each step, with a copy each way and a matrix product in each; or "
+        "twice or more in each step, as many bytes, more than 64 KB, come back as went to the host; 5% of "
+        "the time",
+    .guard = "copies back for the same kernel, as of the next item; turns that draw no sample and do not "
+             "take as many bytes as the one before gave: those "
              "may be items (see repeated_work)",
     .action = "do on the GPU what the host does between the copies (step the environment there, as tensors), "
               "or run several environments per turn while the host works on others",

@@ -172,3 +172,37 @@ TEST(turns_of_a_compiled_loop_are_launched_one_by_one)
     is_silent(scan_of_large_turns, "scan_loop");
     is_silent(loop_of_python, "scan_loop");
 }
+
+/* ---- to the host and back ---- */
+
+/* Four functions, each of which copies to the GPU and back: another kernel each, or the SAME. The host takes
+ * 100 us after each. */
+static void functions(struct program *p, bool same, int64_t bytes)
+{
+    for (int i = 0; i < 4; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "cupy_function_%d", same ? 0 : i);
+        copy(p, "Memcpy HtoD (Pinned -> Device)", 100 * US, 4 * bytes, false);
+        kernel(p, name, 50 * US);
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 300 * US, i == 3 ? bytes : 4 * bytes, true);
+        host(p, 100 * US);
+    }
+}
+
+static void passes_arrays(struct program *p) { functions(p, false, 1 << 20); }
+
+static void frames_of_a_film(struct program *p) { functions(p, true, 1 << 20); }
+
+static void few_values_each(struct program *p) { functions(p, false, 1000); }
+
+TEST(arrays_pass_by_the_host)
+{
+    // three copies each way, and at most the host's 100 us between them
+    speaks(passes_arrays, "round_trip", 3 * 400 * US, 3 * 500 * US);
+    is_silent(frames_of_a_film, "round_trip");
+    is_silent(few_values_each, "round_trip");
+    struct program p;
+    run(&p, passes_arrays);
+    assert_null(said(&p, "pageable_copy"));
+    end(&p);
+}
