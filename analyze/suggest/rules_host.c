@@ -412,6 +412,14 @@ static void name_operators(struct gp_rule_ctx *c, struct gp_suggestion *s, const
                      gp_suggest_str(c->s, s->description), gp_rule_ns(c, gp_rule_per_step(c, sum.total_ns)),
                      gp_suggest_str(c->s, gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.longest])));
     if (gp_rule_per_step(c, sum.total_ns) * 2 < s->current_ns) return;
+    const char *longest = gp_trace_str(c->t, c->t->events[GP_OP].name[sum.longest]);
+    if (gp_name_has_one_of(longest, " ::rand ::normal ::uniform ::bernoulli ::multinomial ::exponential ")) {
+        s->change = gp_rule_text(c, "draw the random numbers on the GPU, or during the step before");
+        s->action =
+            gp_rule_text(c, "draw the random numbers on the GPU (device=\"cuda\" in place of a copy), or "
+                            "during the step before, in another thread");
+        return;
+    }
     s->change = gp_rule_text(
         c, "run the operators of the input on the GPU, or prepare the next batch during the step");
     s->action = gp_rule_text(c, "copy what these operators read and run them on the GPU, or prepare the next "
@@ -423,8 +431,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
     static const struct texts gaps = {
         "The launching thread does something for a long time before it copies to the GPU",
         "prepare the next batch during the step (DataLoader workers, another thread), or on the GPU: its "
-        "data "
-        "can lie there, and what changes it run there",
+        "data can lie there, what changes it run there, and random numbers be drawn there",
         "a replay of the steps without half of these gaps, or at most without all of them and these copies",
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",

@@ -399,7 +399,7 @@ def frames(fixed):
     return step
 
 
-@program("torch", "diffusion training: the noise is drawn on the host, and copied", "it is drawn on the GPU", "routing")
+@program("torch", "diffusion training: the noise is drawn on the host, and copied", "it is drawn on the GPU", "routing", "input_stall")
 def noise(fixed):
     import torch
     from torch import nn

@@ -88,7 +88,7 @@ test_expect_success 'the known fix is first in recordings of all but the first l
     printf "%s\n" speculation advantages neighbours spectrograms columns waves activations sampler outputs >expected && test_cmp expected found &&
     first_fixes third h100 >found && printf "%s\n" replay readout bands >expected && test_cmp expected found &&
     first_fixes fourth h200 >found && printf "%s\n" requests policy private regression photographs neurons interactions continuation >expected && test_cmp expected found &&
-    first_fixes fifth h200 >found && printf "%s\n" penalties rollout voices histograms workers frames ranking pretraining >expected && test_cmp expected found
+    first_fixes fifth h200 >found && printf "%s\n" penalties rollout voices histograms workers frames noise ranking pretraining >expected && test_cmp expected found
 '
 
 test_expect_success 'the recordings can be asked about again' '

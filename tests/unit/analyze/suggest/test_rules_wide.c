@@ -133,17 +133,19 @@ static void gap_before_a_copy(struct program *p)
 }
 
 /* NS of the gap in an operator of the CPU; nested ones are parts of it. */
-static void input_of_operators(struct program *p, int64_t ns)
+static void input_of_operators(struct program *p, const char *name, int64_t ns)
 {
     int64_t from = p->now + 1 * MS;
-    mk_host(&p->t, GP_OP, p->main, from, from + ns, "aten::stft");
+    mk_host(&p->t, GP_OP, p->main, from, from + ns, name);
     mk_host(&p->t, GP_OP, p->main, from + 1 * MS, from + ns - 1 * MS, "aten::pad");
     gap_before_a_copy(p);
 }
 
-static void input_of_few_operators(struct program *p) { input_of_operators(p, 4 * MS); }
+static void input_of_few_operators(struct program *p) { input_of_operators(p, "aten::stft", 4 * MS); }
 
-static void input_of_many_operators(struct program *p) { input_of_operators(p, 15 * MS); }
+static void input_of_many_operators(struct program *p) { input_of_operators(p, "aten::stft", 15 * MS); }
+
+static void noise(struct program *p) { input_of_operators(p, "aten::randn", 15 * MS); }
 
 static void gap_before_a_kernel(struct program *p)
 {
@@ -178,6 +180,10 @@ TEST(a_long_gap_that_ends_in_a_copy_is_input)
     run(&p, input_of_many_operators);
     assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "input_stall")->change),
                            "run the operators of the input on the GPU"));
+    end(&p);
+    run(&p, noise);
+    assert_non_null(
+        strstr(gp_suggest_str(&p.s, said(&p, "input_stall")->action), "draw the random numbers on the GPU"));
     end(&p);
     is_silent(gap_before_a_kernel, "input_stall");
     is_silent(gap_before_a_value, "input_stall");
