@@ -76,6 +76,24 @@ struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
     return &c->s->suggestions.at[c->s->suggestions.n - 1];
 }
 
+struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, struct gp_suggestion *edits)
+{
+    struct gp_suggestion *s = gp_rule_suggest(c);
+    s->low = edits->low, s->high = edits->high, s->free = edits->free;
+    s->current_ns = gp_rule_per_step(c, edits->current_ns);
+    memset(edits, 0, sizeof *edits);
+    return s;
+}
+
+void gp_rule_remove_call(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call, bool before)
+{
+    const struct gp_replay_call *r = &c->p->replay.calls.at[call];
+    for (uint32_t i = r->first; i < r->first + r->n; i++) gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
+    gp_rule_edit_all(s, GP_EDIT_OWN, call, 0);
+    gp_rule_edit_all(s, GP_EDIT_NO_WAIT, call, 0);
+    if (before) gp_rule_edit_all(s, GP_EDIT_BEFORE, call, 0);
+}
+
 void gp_suggestion_release(struct gp_suggestion *s)
 {
     GP_VEC_FREE(&s->evidence);

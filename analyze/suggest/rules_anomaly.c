@@ -14,7 +14,6 @@ enum {
     PYTHON_TIMES = 4, /* what Python takes before a launch of forward, in usual gaps, most of backward */
     TRIALS_LEAST = 6, /* runs of a convolution in a row, with a wait after each */
     WAYS_LEAST = 3,   /* different kernels among them */
-    WAYS_MOST = 32,
 };
 
 /* Is a Python function between autograd's engine and CALL? Then a hook of the program's checks gradients. */
@@ -78,8 +77,7 @@ static void check_anomaly_detection(struct gp_rule_ctx *c)
         if (ends_check(c, i)) waited_ns += remove_check(c, i, calls, &edits);
     gp_rule_absorb(c, calls,
                    " scalar_read synchronous_copy small_copies blocking_sync tiny_kernels batching ", NULL);
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    s->low = edits.low, s->high = edits.high, s->free = edits.free;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
     int64_t usual = gp_rule_usual_gap(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t call = c->p->items.at[i].call;
@@ -123,22 +121,13 @@ const struct gp_rule gp_rule_anomaly_detection = {
 
 /* Runs of one convolution, each of which the host waits for. */
 struct trials {
-    uint32_t first, last; /* calls: both wait; before the first the ways are prepared */
-    uint32_t count, ways; /* how many there are, and different kernels that compute it */
-    uint32_t configs[WAYS_MOST];
+    uint32_t last, count, ways, way; /* the last call; different kernels in a row, and the last one */
 };
 
 static bool is_of_cudnn(const struct gp_rule_ctx *c, uint32_t item)
 {
     return c->items[item].kind == GP_FRAME_MEMSET ||
            gp_name_has_one_of(gp_rule_name(c, item), " cudnn implicit_convolve winograd fft2d ");
-}
-
-static void add_way(const struct gp_rule_ctx *c, struct trials *t, uint32_t item)
-{
-    uint32_t i = 0, config = c->items[item].config;
-    while (i < t->ways && t->configs[i] != config) i++;
-    if (i == t->ways && i < WAYS_MOST) t->configs[t->ways++] = config;
 }
 
 static bool waits_only(const struct gp_rule_ctx *c, uint32_t call)
@@ -149,10 +138,9 @@ static bool waits_only(const struct gp_rule_ctx *c, uint32_t call)
 /* The trials that begin at CALL, which waits: between two waits is one convolution with what it needs. */
 static struct trials trials_from(const struct gp_rule_ctx *c, uint32_t call)
 {
-    struct trials t = {.first = call, .last = call};
-    uint32_t convolutions = 0;
-    for (uint32_t k = call + 1; k < c->p->calls.n && c->p->calls.at[k].step == c->p->calls.at[call].step;
-         k++) {
+    struct trials t = {.last = call, .way = UINT32_MAX};
+    uint32_t convolutions = 0, step = c->p->calls.at[call].step;
+    for (uint32_t k = call + 1; k < c->p->calls.n && c->p->calls.at[k].step == step; k++) {
         const struct gp_replay_call *launch = &c->p->replay.calls.at[k];
         if (waits_only(c, k)) {
             if (convolutions != 1) break;
@@ -164,29 +152,23 @@ static struct trials trials_from(const struct gp_rule_ctx *c, uint32_t call)
             if (!is_of_cudnn(c, i)) return t;
             if (c->items[i].kind != GP_FRAME_GEMM) continue;
             convolutions++;
-            add_way(c, &t, i);
+            t.ways += c->items[i].config != t.way;
+            t.way = c->items[i].config;
         }
     }
     return t;
 }
 
-static void remove_trials(const struct gp_rule_ctx *c, const struct trials *t, uint8_t *calls,
+/* Before the FIRST call, which waits, the ways are prepared. */
+static void remove_trials(const struct gp_rule_ctx *c, uint32_t first, const struct trials *t, uint8_t *calls,
                           struct gp_suggestion *s)
 {
-    int64_t before_ns = c->calls[t->first].before_ns;
-    GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, t->first, before_ns / 2}));
-    gp_rule_edit_high(s, GP_EDIT_BEFORE, t->first, before_ns / t->ways);
-    for (uint32_t k = t->first; k <= t->last; k++) {
-        const struct gp_replay_call *call = &c->p->replay.calls.at[k];
-        calls[k] = 1;
-        for (uint32_t i = call->first; i < call->first + call->n; i++)
-            gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
-        gp_rule_edit_all(s, GP_EDIT_OWN, k, 0);
-        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
-        if (k > t->first) gp_rule_edit_all(s, GP_EDIT_BEFORE, k, 0);
-    }
     const struct gp_events *api = &c->t->events[GP_API];
-    uint32_t row = c->p->calls.at[t->first].row, end = c->p->calls.at[t->last].row;
+    int64_t before_ns = c->calls[first].before_ns;
+    uint32_t row = c->p->calls.at[first].row, end = c->p->calls.at[t->last].row;
+    GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, first, before_ns / 2}));
+    gp_rule_edit_high(s, GP_EDIT_BEFORE, first, before_ns / t->ways);
+    for (uint32_t k = first; k <= t->last; k++) calls[k] = 1, gp_rule_remove_call(c, s, k, k > first);
     s->current_ns += api->start_ns[end] + api->dur_ns[end] - api->start_ns[row] + before_ns;
 }
 
@@ -200,7 +182,7 @@ static void check_cudnn_benchmark(struct gp_rule_ctx *c)
         if (!waits_only(c, k)) continue;
         struct trials t = trials_from(c, k);
         if (t.count < TRIALS_LEAST || t.ways < WAYS_LEAST) continue;
-        remove_trials(c, &t, calls, &edits);
+        remove_trials(c, k, &t, calls, &edits);
         count++;
         runs += t.count;
         steps += c->p->calls.at[k].step != last_step;
@@ -209,19 +191,15 @@ static void check_cudnn_benchmark(struct gp_rule_ctx *c)
     }
     if (steps > 1 && steps * 2 >= (int64_t)c->n_steps) {
         gp_rule_absorb(c, calls, " blocking_sync layout_churn tiny_kernels small_grid fusion compile ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest(c);
-        s->low = edits.low, s->high = edits.high, s->free = edits.free;
-        s->current_ns = gp_rule_per_step(c, edits.current_ns);
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
         s->description = gp_rule_text(
             c,
             "cuDNN tries its ways to compute a convolution, and waits for each: %s, for %lld "
             "convolutions per step, %s with what it prepares",
             gp_rule_times(c, runs), (long long)gp_rule_per_step(c, count), gp_rule_ns(c, s->current_ns));
         gp_rule_evidence_count(s, "trials", gp_rule_per_step(c, runs));
-        gp_rule_evidence_count(s, "convolutions", gp_rule_per_step(c, count));
-    } else {
-        gp_suggestion_release(&edits);
     }
+    gp_suggestion_release(&edits);
     free(calls);
 }
 

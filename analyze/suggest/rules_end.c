@@ -152,8 +152,7 @@ static void check_host_results(struct gp_rule_ctx *c)
     if (c->p->found_steps && count >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= TIME_PCT &&
         gp_rule_idle_matters(c, idle_ns)) {
         gp_rule_absorb(c, calls, " step_end input_stall ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest(c);
-        s->low = edits.low, s->high = edits.high, s->free = edits.free;
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
         s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
         s->description = gp_rule_text(c,
                                       "The host works for a long time on what it has copied from the GPU (%s "
@@ -161,9 +160,8 @@ static void check_host_results(struct gp_rule_ctx *c)
                                       gp_rule_size(c, bytes / count), gp_rule_times(c, count),
                                       gp_rule_ns(c, s->current_ns));
         gp_rule_evidence_idle(c, s, idle_ns);
-    } else {
-        gp_suggestion_release(&edits);
     }
+    gp_suggestion_release(&edits);
     free(by_call), free(calls);
 }
 

@@ -393,51 +393,43 @@ static bool launches_loops(const struct gp_rule_ctx *c, uint32_t call)
 
 static void check_scan_loop(struct gp_rule_ctx *c)
 {
-    const struct gp_plan *p = c->p;
-    uint8_t *calls = gp_zalloc(p->calls.n + 1);
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
     struct gp_host_memo memo = {.hs = &c->v->hs};
     struct gp_suggestion edits = {0};
     uint32_t last = GP_HOST_NONE;
-    int64_t launches = 0, loops = 0, gpu_ns = 0, host_ns = 0;
-    for (uint32_t k = 0; k < p->calls.n && c->jax; k++) {
-        const struct gp_replay_call *call = &p->replay.calls.at[k];
+    int64_t launches = 0, loops = 0, gpu_ns = 0;
+    for (uint32_t k = 0; k < c->p->calls.n && c->jax; k++) {
+        const struct gp_replay_call *call = &c->p->replay.calls.at[k];
         uint32_t node = gp_rule_outermost(c, &memo, c->calls[k].node, GP_NEED(GP_RANGE), is_while);
         if (node == GP_HOST_NONE || !call->n) continue;
         calls[k] = 1;
-        launches++;
-        host_ns += c->calls[k].before_ns + call->own_ns;
+        edits.current_ns += c->calls[k].before_ns + call->own_ns;
         for (uint32_t i = call->first; i < call->first + call->n; i++) {
             gpu_ns += gp_rule_dur(c, i);
             if (node == last) gp_rule_edit_high(&edits, GP_EDIT_GONE, i, 0);
         }
-        if (node == last) {
-            bool goes = launches % UNROLLED && launches_loops(c, k);
-            for (int kind = GP_EDIT_BEFORE; kind <= GP_EDIT_OWN; kind++) {
-                if (goes) GP_VEC_PUSH(&edits.low, ((struct gp_edit){(enum gp_edit_kind)kind, k, 0}));
-                gp_rule_edit_high(&edits, (enum gp_edit_kind)kind, k, 0);
-            }
+        bool unrolls = ++launches % UNROLLED && launches_loops(c, k);
+        for (int kind = GP_EDIT_BEFORE; node == last && kind <= GP_EDIT_OWN; kind++) {
+            if (unrolls) GP_VEC_PUSH(&edits.low, ((struct gp_edit){(enum gp_edit_kind)kind, k, 0}));
+            gp_rule_edit_high(&edits, (enum gp_edit_kind)kind, k, 0);
         }
         loops += node != last;
         last = node;
     }
     gp_host_memo_release(&memo);
-    if (launches >= (int64_t)(TURNS_LEAST * c->n_steps) && gpu_ns * 2 < host_ns &&
-        gp_pct(host_ns, c->plan_ns) >= LOOP_PCT) {
+    if (launches >= (int64_t)(TURNS_LEAST * c->n_steps) && gpu_ns * 2 < edits.current_ns &&
+        gp_pct(edits.current_ns, c->plan_ns) >= LOOP_PCT) {
         gp_rule_absorb(c, calls, " small_graphs cuda_graph compile tiny_kernels fusion batching ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest(c);
-        s->low = edits.low, s->high = edits.high, s->free = edits.free;
-        s->current_ns = s->resource_high_ns = gp_rule_per_step(c, host_ns);
-        s->description = gp_rule_text(
-            c,
-            "XLA launches each turn of a compiled loop anew: %lld launches per step in %lld %s, of %s each "
-            "on the GPU",
-            (long long)gp_rule_per_step(c, launches), (long long)gp_rule_per_step(c, loops),
-            gp_rule_per_step(c, loops) == 1 ? "loop" : "loops", gp_rule_ns(c, gpu_ns / launches));
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+        s->description =
+            gp_rule_text(c,
+                         "XLA launches each turn of a compiled loop anew: %lld launches per step, of "
+                         "loops that run %s, %s each on the GPU",
+                         (long long)gp_rule_per_step(c, launches), gp_rule_times(c, loops),
+                         gp_rule_ns(c, gpu_ns / launches));
         gp_rule_evidence_count(s, "launches", gp_rule_per_step(c, launches));
-        gp_rule_evidence_ns(s, "gpu_per_launch", gpu_ns / launches);
-    } else {
-        gp_suggestion_release(&edits);
     }
+    gp_suggestion_release(&edits);
     free(calls);
 }
 

@@ -103,6 +103,10 @@ struct gp_rule_ctx {
 /* Add a suggestion of the running rule, with the fixed texts of that rule. The pointer is valid until
  * the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
+/* The same with the edits of EDITS, and its time now, of all steps; EDITS is zeroed. */
+struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, struct gp_suggestion *edits);
+/* CALL and what it launches go for certain, BEFORE: with the host's time before it. */
+void gp_rule_remove_call(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call, bool before);
 
 /* Where the program makes the calls that S is about: the innermost line of the user's own code that more than
  * half of them are in, or else function, or the same of any code: "apps.py:258 rollout, 64 times per step",

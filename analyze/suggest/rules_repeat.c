@@ -530,13 +530,10 @@ static void pass_by_host(const struct gp_rule_ctx *c, uint32_t out, uint32_t in,
     for (uint32_t k = from; k <= to; k++) {
         calls[k] = 1;
         if (k > from) gp_rule_edit_high(s, GP_EDIT_BEFORE, k, 0);
-        gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
+        if (k == from || k == to) gp_rule_remove_call(c, s, k, false);
+        else gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
         s->current_ns += (k > from ? c->calls[k].before_ns : 0) + c->p->replay.calls.at[k].own_ns +
                          c->p->calls.at[k].waited_ns;
-    }
-    for (int way = 0; way < 2; way++) {
-        gp_rule_edit_all(s, GP_EDIT_GONE, way ? in : out, 0);
-        gp_rule_edit_all(s, GP_EDIT_OWN, way ? to : from, 0);
     }
 }
 
@@ -569,24 +566,20 @@ static void check_passing(struct gp_rule_ctx *c)
     if (count >= PASSES_LEAST * (int64_t)c->n_steps && gp_pct(edits.current_ns, c->plan_ns) >= SHARE_PCT) {
         gp_rule_absorb(c, calls, COVERED "pageable_copy copy_overlap blocking_sync input_stall host_results ",
                        NULL);
-        struct gp_suggestion *s = gp_rule_suggest(c);
-        s->low = edits.low, s->high = edits.high, s->free = edits.free;
-        s->current_ns = gp_rule_per_step(c, edits.current_ns);
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
         s->description = gp_rule_text(
             c, "Data goes to the host, and as many bytes come back next, %s (%s): %s per step",
             gp_rule_times(c, count), gp_rule_size(c, bytes / count), gp_rule_ns(c, s->current_ns));
         s->change = gp_rule_text(c, "keep on the GPU what goes to the host and comes back");
-        s->action =
-            gp_rule_text(c, "keep on the GPU what goes to the host and comes back: functions can take and "
-                            "give arrays of the GPU, and what the host changes in between can be done there");
+        s->action = gp_rule_text(c,
+                                 "%s: functions can take and give arrays of the GPU, and what the host "
+                                 "changes in between can be done there",
+                                 gp_suggest_str(c->s, s->change));
         s->formula =
             gp_rule_text(c, "at least the copies and waits go, at most also the host's time in between");
-        s->assumes =
-            gp_rule_text(c, "what comes back is what went to the host, or can be computed on the GPU");
         gp_rule_evidence_count(s, "passes", gp_rule_per_step(c, count));
-    } else {
-        gp_suggestion_release(&edits);
     }
+    gp_suggestion_release(&edits);
     free(calls);
 }
 
