@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/view/quality.h"
 #include "analyze/view/repair.h"
 #include "analyze/suggest/rules_priv.h"
@@ -173,8 +174,10 @@ static void note_capture(struct gp_rule_ctx *c)
 static void note_unknown_kernel(struct gp_rule_ctx *c)
 {
     const struct gp_suggest_kernel *k = c->s->kernels.at; /* the longest */
-    if (!c->s->kernels.n || k->kind != GP_FRAME_COMPUTE || k->known_ns || c->stalls.kernels.n) return;
-    if (k->total_ns * 2 < c->gpu_ns) return;
+    if (!c->s->kernels.n || k->known_ns || c->stalls.kernels.n || k->total_ns * 2 < c->gpu_ns) return;
+    bool own = k->kind == GP_FRAME_ATTENTION &&
+               !gp_name_has_one_of(gp_suggest_str(c->s, k->label), " : < _sm "); /* of no library */
+    if (k->kind != GP_FRAME_COMPUTE && !own) return;
     gp_rule_note(
         c,
         gp_rule_text(c,

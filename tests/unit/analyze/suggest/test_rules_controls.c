@@ -99,6 +99,13 @@ static bool notes(void (*step)(struct program *), const char *words)
 
 static void own_kernel(struct program *p) { host(p, 20 * US), kernel(p, "linear_kernel", 900 * US); }
 
+static void own_attention(struct program *p) { host(p, 20 * US), kernel(p, "attention_kernel", 900 * US); }
+
+static void attention_of_a_library(struct program *p)
+{
+    host(p, 20 * US), kernel(p, "fmha_cutlassF_f16_aligned_64x128_rf_sm80(Params)", 900 * US);
+}
+
 static void product(struct program *p)
 {
     host(p, 20 * US), kernel(p, "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT", 900 * US);
@@ -114,6 +121,8 @@ TEST(what_to_record_of_a_kernel_that_no_name_explains)
 {
     assert_true(notes(own_kernel, "linear_kernel takes 100% of the GPU's time"));
     assert_true(notes(own_kernel, "--pc-sample"));
+    assert_true(notes(own_attention, "--pc-sample"));
+    assert_false(notes(attention_of_a_library, "--pc-sample"));
     assert_false(notes(product, "--pc-sample"));
     assert_false(notes(many_own_kernels, "--pc-sample"));
 }
