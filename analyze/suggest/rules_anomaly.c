@@ -48,10 +48,7 @@ static int64_t remove_check(const struct gp_rule_ctx *c, uint32_t last, uint8_t 
     for (uint32_t item = last - CHECK + 1; item <= last; item++) {
         uint32_t call = c->p->items.at[item].call;
         calls[call] = 1;
-        gp_rule_edit_all(s, GP_EDIT_GONE, item, 0);
-        if (c->p->replay.calls.at[call].n != 1) continue;
-        gp_rule_edit_all(s, GP_EDIT_BEFORE, call, 0);
-        gp_rule_edit_all(s, GP_EDIT_OWN, call, 0);
+        gp_rule_remove_call(c, s, call, true);
     }
     int64_t waited_ns = 0;
     for (uint32_t k = c->p->items.at[last].call, to = k + 2; k < to && k < c->p->calls.n; k++) {

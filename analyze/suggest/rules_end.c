@@ -45,30 +45,46 @@ static bool frees_before(const struct gp_rule_ctx *c, uint32_t call)
     return false;
 }
 
+/* Suggest to take a half of BY_CALL from the host, at most all of it, if the GPU waits for it; else NULL. */
+static struct gp_suggestion *suggest_gaps(struct gp_rule_ctx *c, const int64_t *by_call)
+{
+    struct gp_suggestion edits = {0};
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        int64_t left = c->calls[k].before_ns - by_call[k];
+        if (!by_call[k]) continue;
+        calls[k] = 1;
+        edits.current_ns += by_call[k];
+        GP_VEC_PUSH(&edits.low, ((struct gp_edit){GP_EDIT_BEFORE, k, left + by_call[k] / 2}));
+        gp_rule_edit_high(&edits, GP_EDIT_BEFORE, k, left);
+    }
+    int64_t idle_ns = gp_rule_idle_in(c, GP_IDLE_HOST, by_call);
+    struct gp_suggestion *s = NULL;
+    if (gp_pct(edits.current_ns, c->plan_ns) >= TIME_PCT && gp_rule_idle_matters(c, idle_ns)) {
+        gp_rule_absorb(c, calls, " step_end input_stall ", NULL);
+        s = gp_rule_suggest_edits(c, &edits);
+        s->resource_high_ns = s->current_ns;
+        gp_rule_evidence_idle(c, s, idle_ns);
+    }
+    gp_suggestion_release(&edits);
+    free(calls);
+    return s;
+}
+
 static void check_step_end(struct gp_rule_ctx *c)
 {
-    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), total = 0, count = 0, frees = 0;
+    int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, frees = 0;
+    struct gp_suggestion before = {0}, *s = NULL; /* of the last call, as what follows it makes none */
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         if (!c->calls[k].held_ns || !gp_rule_ends_step(c, k)) continue;
         by_call[k] = c->calls[k].held_ns;
-        total += by_call[k];
         count++;
         frees += frees_before(c, k);
+        GP_VEC_PUSH(&before.high, ((struct gp_edit){GP_EDIT_BEFORE, k - 1, 0}));
     }
-    int64_t idle_ns = gp_rule_idle_in(c, GP_IDLE_HOST, by_call);
-    if (count * 2 >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= TIME_PCT &&
-        gp_rule_idle_matters(c, idle_ns)) {
-        struct gp_suggestion before = {0}, *s = gp_rule_suggest(c);
-        for (uint32_t k = 0; k < c->p->calls.n; k++) {
-            if (!by_call[k]) continue;
-            int64_t left = c->calls[k].before_ns - by_call[k];
-            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, k, left + by_call[k] / 2}));
-            gp_rule_edit_high(s, GP_EDIT_BEFORE, k, left);
-            GP_VEC_PUSH(&before.high, ((struct gp_edit){GP_EDIT_BEFORE, k - 1, 0}));
-        }
-        s->place = gp_rule_place(c, &before); /* of the last call, as what follows it makes none */
-        gp_suggestion_release(&before);
-        s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+    if (count * 2 >= (int64_t)c->n_steps && count) s = suggest_gaps(c, by_call);
+    if (s) {
+        s->place = gp_rule_place(c, &before);
         s->description = gp_rule_text(
             c,
             "The host does something for a long time at the end of a step, after its last call%s, %s: %s per "
@@ -82,8 +98,8 @@ static void check_step_end(struct gp_rule_ctx *c)
             s->change =
                 gp_rule_text(c, "leave out torch.cuda.empty_cache() at the end of each step, and what runs "
                                 "before it, such as gc.collect()");
-        gp_rule_evidence_idle(c, s, idle_ns);
     }
+    gp_suggestion_release(&before);
     free(by_call);
 }
 
@@ -131,38 +147,24 @@ static uint32_t result_before(const struct gp_rule_ctx *c, uint32_t call)
 static void check_host_results(struct gp_rule_ctx *c)
 {
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), usual = gp_rule_usual_gap(c);
-    int64_t total = 0, count = 0, bytes = 0;
-    struct gp_suggestion edits = {0};
-    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
-    for (uint32_t k = 0; k < c->p->calls.n; k++) {
-        int64_t before = c->calls[k].before_ns;
-        if (before < usual * GP_RULE_LONG_TIMES) continue;
+    int64_t count = 0, bytes = 0;
+    struct gp_suggestion *s = NULL;
+    for (uint32_t k = 0; k < c->p->calls.n && c->p->found_steps; k++) {
+        if (c->calls[k].before_ns < usual * GP_RULE_LONG_TIMES) continue;
         uint32_t copy = result_before(c, k);
         if (copy == GP_REPLAY_NONE) continue;
-        by_call[k] = before - usual;
-        calls[k] = 1;
-        total += by_call[k];
+        by_call[k] = c->calls[k].before_ns - usual;
         bytes += gp_rule_bytes(c, copy);
         count++;
-        GP_VEC_PUSH(&edits.low, ((struct gp_edit){GP_EDIT_BEFORE, k, usual + by_call[k] / 2}));
-        gp_rule_edit_high(&edits, GP_EDIT_BEFORE, k, usual);
-        gp_rule_edit_high(&edits, GP_EDIT_NO_WAIT, k - 1, 0);
     }
-    int64_t idle_ns = gp_rule_idle_in(c, GP_IDLE_HOST, by_call);
-    if (c->p->found_steps && count >= (int64_t)c->n_steps && gp_pct(total, c->plan_ns) >= TIME_PCT &&
-        gp_rule_idle_matters(c, idle_ns)) {
-        gp_rule_absorb(c, calls, " step_end input_stall ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
-        s->current_ns = s->resource_high_ns = gp_rule_per_step(c, total);
+    if (count >= (int64_t)c->n_steps && count) s = suggest_gaps(c, by_call);
+    if (s)
         s->description = gp_rule_text(c,
                                       "The host works for a long time on what it has copied from the GPU (%s "
                                       "on average), %s: %s per step",
                                       gp_rule_size(c, bytes / count), gp_rule_times(c, count),
                                       gp_rule_ns(c, s->current_ns));
-        gp_rule_evidence_idle(c, s, idle_ns);
-    }
-    gp_suggestion_release(&edits);
-    free(by_call), free(calls);
+    free(by_call);
 }
 
 const struct gp_rule gp_rule_host_results = {
@@ -179,9 +181,7 @@ const struct gp_rule gp_rule_host_results = {
         "on the GPU, from which less is to be copied then",
     .change =
         "do less often, in another thread or on the GPU what the host does with results that it has copied",
-    .formula =
-        "a replay of the steps without half of that host time, or at most without all of it and without "
-        "waiting for the copies",
+    .formula = "a replay of the steps without half of that host time, or at most without all of it",
     .assumes = "the next step does not need it",
     .expect = "less idle_host",
     .run = check_host_results,

@@ -128,11 +128,6 @@ const struct gp_rule gp_rule_graph_messages = {
 
 /* ---- rows that are sorted for a few of their values ---- */
 
-struct sorts {
-    int64_t count, total_ns;
-    uint32_t longest; /* item */
-};
-
 static bool is_sort(const struct gp_rule_ctx *c, uint32_t item)
 {
     return !c->items[item].backward &&
@@ -155,52 +150,46 @@ static bool uses_few(const struct gp_rule_ctx *c, uint32_t to, int64_t ns)
 }
 
 /* The sort that begins with item FROM, with the copy and the indices made for it. Returns its end. */
-static uint32_t add_sort(const struct gp_rule_ctx *c, uint32_t from, struct sorts *sum,
-                         struct gp_suggestion *s)
+static uint32_t add_sort(const struct gp_rule_ctx *c, uint32_t from, int64_t *count, struct gp_suggestion *s)
 {
-    uint32_t to = from, longest = from;
+    uint32_t to = from;
     int64_t ns = 0;
-    for (; is_in_step(c, to, from) && (is_sort(c, to) || c->items[to].kind == GP_FRAME_MEMSET); to++)
-        if (gp_rule_dur(c, to) > gp_rule_dur(c, longest)) longest = to;
+    while (is_in_step(c, to, from) && (is_sort(c, to) || c->items[to].kind == GP_FRAME_MEMSET)) to++;
     while (from && is_in_step(c, from - 1, from) &&
            (gp_copy_on_device(gp_rule_name(c, from - 1)) ||
             gp_name_has_one_of(gp_rule_name(c, from - 1), " fill_reverse_indices arange ")))
         from--;
     for (uint32_t i = from; i < to; i++) ns += gp_rule_dur(c, i);
     if (!uses_few(c, to, ns)) return to;
-    for (uint32_t i = from; s && i < to; i++)
+    for (uint32_t i = from; i < to; i++)
         gp_rule_edit_dur(s, i, gp_rule_dur(c, i) / SORT_LOW, gp_rule_dur(c, i) / SORT_HIGH);
-    if (!sum->count++ || gp_rule_dur(c, longest) > gp_rule_dur(c, sum->longest)) sum->longest = longest;
-    sum->total_ns += ns;
+    s->current_ns += ns;
+    ++*count;
     return to;
-}
-
-static struct sorts find_sorts(const struct gp_rule_ctx *c, struct gp_suggestion *s)
-{
-    struct sorts sum = {0};
-    for (uint32_t i = 0; i < c->p->items.n;) i = is_sort(c, i) ? add_sort(c, i, &sum, s) : i + 1;
-    return sum;
 }
 
 static void check_full_sort(struct gp_rule_ctx *c)
 {
-    struct sorts sum = find_sorts(c, NULL);
-    if (sum.count < (int64_t)c->n_steps || gp_pct(sum.total_ns, c->busy_ns) < SHARE_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_sorts(c, s);
-    s->operation = gp_rule_item_label(c, sum.longest);
-    s->current_ns = gp_rule_per_step(c, sum.total_ns);
+    struct gp_suggestion edits = {0};
+    int64_t count = 0;
+    for (uint32_t i = 0; i < c->p->items.n;) i = is_sort(c, i) ? add_sort(c, i, &count, &edits) : i + 1;
+    double pct = gp_pct(edits.current_ns, c->busy_ns);
+    if (count < (int64_t)c->n_steps || pct < SHARE_PCT) {
+        gp_suggestion_release(&edits);
+        return;
+    }
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+    s->operation = gp_rule_item_label(c, s->high.at[s->high.n - 1].index);
     s->resource_low_ns = s->current_ns - s->current_ns / SORT_LOW;
     s->resource_high_ns = s->current_ns - s->current_ns / SORT_HIGH;
     s->description = gp_rule_text(
         c, "Values are sorted %s, %s, and what runs next is too short to read more than a few of them",
-        gp_rule_times(c, sum.count), gp_rule_ns(c, s->current_ns));
+        gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
     if (!c->torch)
         s->action = s->change =
             gp_rule_text(c, "take the few values that are used without sorting all: %s",
                          c->jax ? "jax.lax.top_k, or jax.lax.approx_max_k" : "a selection of the largest");
-    gp_rule_evidence_count(s, "sorts", gp_rule_per_step(c, sum.count));
-    gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.total_ns, c->busy_ns));
+    gp_rule_evidence_pct(s, "of_busy", pct);
 }
 
 const struct gp_rule gp_rule_full_sort = {
