@@ -101,8 +101,7 @@ const struct gp_rule gp_rule_throttling = {
               "PERFORMANCE,CLOCK); cool the device, or measure with locked clocks",
     .change = "keep the clocks of the device as high as at the beginning",
     .formula = "between nothing and all kernels as fast as in the first third",
-    .assumes = "the work is the same, as the equal grids suggest; the first third was not faster by "
-               "chance",
+    .assumes = "the work is the same, as the equal grids suggest; the first third was not faster by chance",
     .check = "make a longer recording that includes the device's clocks",
     .run = check_throttling,
 };

@@ -59,12 +59,10 @@ static void check_exposed_communication(struct gp_rule_ctx *c)
                   "overlap them with what does not need them (XLA's latency-hiding scheduler), or accumulate "
                   "gradients; run trace-hta on all ranks to see which rank the others wait for",
                   "overlap them with what does not need them, or accumulate gradients; run trace-hta on all "
-                  "ranks to "
-                  "see which rank the others wait for")
+                  "ranks to see which rank the others wait for")
             : "join collectives of layers with what follows them (fused all-reduce and norm, custom "
-              "all-reduce), "
-              "overlap them with other requests, or split the model over fewer devices; run trace-hta on "
-              "all ranks to see which rank the others wait for");
+              "all-reduce), overlap them with other requests, or split the model over fewer devices; run "
+              "trace-hta on all ranks to see which rank the others wait for");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
     gp_rule_evidence_pct(s, "exposed", exposed);
 }

@@ -192,11 +192,9 @@ const struct gp_rule gp_rule_caching = {
     .threshold = "per step, 100 equal operators that fill a tensor from numbers only, or 100 that are the "
                  "same in each step",
     .guard = "operators that take tensors; what autograd makes in its own nodes; the low end is nothing, as "
-             "the trace does not show whether "
-             "something writes to the result",
+             "the trace does not show whether something writes to the result",
     .action = "create the constants once and keep them (in a module buffer)",
-    .formula = "between nothing and all of them, but one per step of those that are made several "
-               "times in it",
+    .formula = "between nothing and all of them, but one per step of those that are made several times in it",
     .assumes = "nothing writes to the constants",
     .expect = "fewer launches",
     .run = check_caching,

@@ -182,8 +182,7 @@ static void check_synchronous_copy(struct gp_rule_ctx *c)
                          "bytes are needed, after the next launches",
                          "copy with copy_to_host_async(), and read the bytes after the next launches",
                          "copy to pinned memory asynchronously, and wait for an event where the bytes are "
-                         "needed, after "
-                         "the next launches")
+                         "needed, after the next launches")
             : gp_rule_in(
                   c,
                   "copy from pinned memory with non_blocking=True (cudaMemcpyAsync without a wait after it)",

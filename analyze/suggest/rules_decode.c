@@ -149,8 +149,7 @@ const struct gp_rule gp_rule_no_cache = {
         "past_key_values)",
     .change = "keep keys and values of earlier tokens, so that each pass reads the new token only",
     .formula = "all turns but the first take the new tokens' part of the rows; at least 512 rows in a "
-               "product, whose weights "
-               "must be read. At most, what multiplies between two turns goes",
+               "product, whose weights must be read. At most, what multiplies between two turns goes",
     .assumes = "the model can go on from keys and values that were kept, and memory holds them",
     .expect = "shorter kernels in all turns but the first",
     .run = check_no_cache,

@@ -114,9 +114,8 @@ const struct gp_rule gp_rule_step_end = {
              "or samples name as something else",
     .action = "leave out what the host does there, or do it every few steps: gc.collect() and "
               "torch.cuda.empty_cache() are not needed, since Python and PyTorch use freed memory again; "
-              "metrics and checkpoints can "
-              "wait or "
-              "run in another thread; and what prepares the next batch can run during the step",
+              "metrics and checkpoints can wait or run in another thread; and what prepares the next batch "
+              "can run during the step",
     .change = "leave out what the host does at the end of each step, or do it every few steps",
     .formula = "a replay of the steps without half of that host time, or at most without all of it",
     .assumes = "the next step does not need it",

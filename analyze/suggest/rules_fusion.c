@@ -258,8 +258,7 @@ static void check_epilogue(struct gp_rule_ctx *c)
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action = gp_rule_text(
             c,
-            "use %s, which fuses such work into "
-            "the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
+            "use %s, which fuses such work into the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
             gp_rule_in(c, "torch.compile(mode=\"max-autotune\")", "jax.jit on both", "a compiler"));
         gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));

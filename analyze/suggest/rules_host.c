@@ -154,11 +154,9 @@ static void check_recompilation(struct gp_rule_ctx *c)
 {
     static const struct texts texts = {
         "Code is compiled inside steps",
-        "run it with TORCH_TRACE=logs, and \"trace-compile logs\" with this "
-        "trace: it reports what is compiled again "
-        "and which guard failed; for changing shapes use "
-        "torch.compile(dynamic=True) or torch._dynamo.mark_dynamic, "
-        "otherwise a longer warm-up",
+        "run it with TORCH_TRACE=logs, and \"trace-compile logs\" with this trace: it reports what is "
+        "compiled again and which guard failed; for changing shapes use torch.compile(dynamic=True) or "
+        "torch._dynamo.mark_dynamic, otherwise a longer warm-up",
         "a replay of the steps without that host time",
         "it happens throughout the run, not only in these steps",
         "record again: expect no compilation",
@@ -215,8 +213,7 @@ static const struct pause {
      GP_IDLE_LOCK,
      {"The launching thread waits for a lock or for another thread",
       "look at what holds the lock (trace2timeline shows the samples of all threads): do less while it is "
-      "held, or do "
-      "it in another process if it is Python's own lock",
+      "held, or do it in another process if it is Python's own lock",
       "a replay of the steps with that host time, or without it",
       "the other thread's work can be done elsewhere or later",
       "record again and run trace-diff: expect less idle_lock", 0, "do less while the lock is held", NULL}},

@@ -81,8 +81,7 @@ static void check_tensor_cores(struct gp_rule_ctx *c)
                           "autocast",
                           "enable TF32 with jax.default_matmul_precision(\"tensorfloat32\"), or use bfloat16",
                           "let the library use TF32 (cuBLAS: CUBLAS_COMPUTE_32F_FAST_TF32, CuPy: "
-                          "CUPY_TF32=1), or use half "
-                          "precision"));
+                          "CUPY_TF32=1), or use half precision"));
     const char *type = half ? "FP16" : "TF32";
     s->formula = gp_rule_text(
         c, "%s is %.1f times as fast as FP32 on this device: at least half that factor, at most all of it",
@@ -257,9 +256,8 @@ const struct gp_rule gp_rule_attention = {
     .needs = "kernel names",
     .threshold = "once per step, 2% of the busy time",
     .guard = "the softmax of a loss; normalisation in between",
-    .formula = "at least the time between the products, at most also nine tenths of the products and "
-               "all launches but one; the host time of those that go counts at the low end as far as "
-               "it is usual",
+    .formula = "at least the time between the products, at most also nine tenths of the products and all "
+               "launches but one; the host time of those that go counts at the low end as far as it is usual",
     .assumes = "a fused kernel supports the mask and the head size",
     .expect = "softmax and products in one fused block",
     .run = check_attention,

@@ -148,9 +148,8 @@ const struct gp_rule gp_rule_odd_dimensions = {
     .guard = "matrices of fewer than 64 columns; the number of rows; products of attention in pieces, and "
              "convolutions, whose sizes are those of the data; products already at the roof",
     .action = "pad these sizes (vocabulary, heads, features) to multiples of 8, or better, 64",
-    .formula = "between nothing and what the device can do in arithmetic or memory bandwidth, "
-               "whichever takes longer; without sizes, the share of its loads that loading 8 "
-               "elements at once saves",
+    .formula = "between nothing and what the device can do in arithmetic or memory bandwidth, whichever "
+               "takes longer; without sizes, the share of its loads that loading 8 elements at once saves",
     .assumes = "because of these sizes, the kernel loads in smaller pieces",
     .expect = "other, faster kernels",
     .run = check_odd_dimensions,

@@ -115,8 +115,7 @@ const struct gp_rule gp_rule_python_overhead = {
     .needs = "samples (gpuprof-collect --sample)",
     .threshold = "5% of the time, in pieces of 1 ms or more without a call of CUDA",
     .guard = "loading data, garbage, locks, logging and imports, which have rules of their own; a thread "
-             "that waits for the "
-             "backward pass",
+             "that waits for the backward pass",
     .formula = "a replay of the steps without half of that host time, or without all of it",
     .assumes = "the next launches do not need all of its results",
     .run = check_python_overhead,

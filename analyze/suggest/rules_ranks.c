@@ -341,8 +341,7 @@ const struct gp_rule gp_rule_gloo = {
     .threshold = "one per step",
     .guard = "no saving is claimed",
     .action = "use torch.distributed.init_process_group(\"nccl\") for tensors on GPUs",
-    .formula = "no saving is claimed: this trace does not show how fast the links between the GPUs "
-               "are",
+    .formula = "no saving is claimed: this trace does not show how fast the links between the GPUs are",
     .assumes = "the communicated tensors are on GPUs",
     .check = "record again and run trace-hta: expect collectives as kernels",
     .run = check_gloo,

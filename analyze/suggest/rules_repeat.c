@@ -485,9 +485,8 @@ const struct gp_rule gp_rule_experts = {
     .guard = "turns that copy between host and device, or change parameters; turns that fill half of "
              "the GPU all the time",
     .action =
-        "sort the rows by expert and run all experts of a layer at once: torch.nn.functional.grouped_mm, "
-        "a grouped kernel (MegaBlocks, Triton), or in transformers "
-        "experts_implementation=\"grouped_mm\"",
+        "sort the rows by expert and run all experts of a layer at once: torch.nn.functional.grouped_mm, a "
+        "grouped kernel (MegaBlocks, Triton), or in transformers experts_implementation=\"grouped_mm\"",
     .change = "run all experts of a layer at once, by grouped matrix products",
     .formula = "the launches and waits of all turns but the first go, and their kernels run side by side "
                "until the device is full; at least those of every second turn go, with kernels as they are",
@@ -615,8 +614,7 @@ const struct gp_rule gp_rule_round_trip = {
         "twice or more in each step, as many bytes, more than 64 KB, come back as went to the host; 5% of "
         "the time",
     .guard = "copies back for the same kernel, as of the next item; turns that draw no sample and do not "
-             "take as many bytes as the one before gave: those "
-             "may be items (see repeated_work)",
+             "take as many bytes as the one before gave: those may be items (see repeated_work)",
     .action = "do on the GPU what the host does between the copies (step the environment there, as tensors), "
               "or run several environments per turn while the host works on others",
     .change = "keep the loop on the GPU: do there what the host does between the copies",

@@ -283,8 +283,7 @@ const struct gp_rule gp_rule_contention = {
              "them; the low end is nothing, as communication may then take longer",
     .action = "give communication fewer multiprocessors (NCCL_MAX_CTAS, copy engines), or run it "
               "beside kernels that need fewer",
-    .formula = "between nothing and what exceeds the median time of the same launch without "
-               "communication",
+    .formula = "between nothing and what exceeds the median time of the same launch without communication",
     .assumes = "the launches do the same work, as their equal grids suggest; communication with less "
                "of the device is still fast enough",
     .expect = "these kernels to be faster",

@@ -218,8 +218,7 @@ static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s
     const char *op = row != UINT32_MAX ? gp_suggest_str(c->s, s->operation) : "nonzero or a mask as index";
     s->description = gp_rule_text(c,
                                   "The host reads single values from the GPU %s and waits %s per step for "
-                                  "them, mostly because %s must know how "
-                                  "many elements it returns",
+                                  "them, mostly because %s must know how many elements it returns",
                                   gp_rule_times(c, w->copies), gp_rule_ns(c, s->current_ns), op);
     s->action =
         gp_rule_text(c,

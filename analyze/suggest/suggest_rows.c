@@ -190,9 +190,8 @@ static const struct gp_field kernel_fields[] = {
     {"mean_ns", "Mean", GP_CELL_NS, get_mean, 0, .help = "total / count", .flags = GP_FIELD_TABLES},
     {"evidence", "Evidence", GP_CELL_TEXT, get_tier, 0,
      .help = "how its work is known, for most of its time: measured by hardware counters (tier 3), from "
-             "shapes of the "
-             "operator's inputs (tier 2), from the kernel's name and grid (tier 1), or only from the kind of "
-             "kernel",
+             "shapes of the operator's inputs (tier 2), from the kernel's name and grid (tier 1), or only "
+             "from the kind of kernel",
      .after = "roof_pct", .words = gp_work_tier_words},
     {"impossible_ns", NULL, GP_CELL_NS, get_some_ns, AT(impossible_ns),
      .help = "time of launches whose stated work is impossible, since no device is so fast; they count as "
@@ -213,8 +212,7 @@ static const struct gp_field kernel_fields[] = {
      .help = "the bytes of a launch may stay in the L2 cache, so nothing is claimed about memory", PART},
     {"roof", NULL, GP_CELL_TEXT, get_roof, 0,
      .help = "the nearer roof: memory, memory and L2 cache together (cache) for what was faster than memory, "
-             "or the type "
-             "of the arithmetic",
+             "or the type of the arithmetic",
      PART},
     {"roof_pct", "Of its roof", GP_CELL_PCT, get_roof_pct, AT(roof_pct),
      .help =
@@ -420,8 +418,7 @@ static const struct gp_field step_fields[] = {
      .flags = GP_FIELD_OPTIONAL},
     {"unprofiled_ns", NULL, GP_CELL_NS, gp_member_i64, AT(unprofiled_ns),
      .help = "step time without the recorder, between the next two; the highest can pass the recorded one, "
-             "as hosts "
-             "differ from run to run"},
+             "as hosts differ from run to run"},
     {"unprofiled_low_ns", NULL, GP_CELL_NS, gp_member_i64, AT(unprofiled_low_ns), .help = "at least"},
     {"unprofiled_high_ns", NULL, GP_CELL_NS, gp_member_i64, AT(unprofiled_high_ns), .help = "at most"},
     {"unprofiled_source", NULL, GP_CELL_TEXT, get_unprofiled_source, 0,
@@ -443,8 +440,7 @@ static const struct gp_field step_fields[] = {
     {"replay_error_pct", NULL, GP_CELL_PCT, gp_member_double, AT(replay_error_pct), .flags = GP_FIELD_SIGNED},
     {"trusted", NULL, GP_CELL_BOOL, gp_member_bool, AT(trusted),
      .help = "the replay is within 2% of the recorded time and near the step, and at most 1% of the events "
-             "are damaged "
-             "or lost"},
+             "are damaged or lost"},
 };
 #undef AT
 const struct gp_record gp_suggest_steps = {"step", "The step", GP_FIELDS(step_fields),
@@ -499,8 +495,7 @@ static const struct gp_field regime_fields[] = {
      .help = "of from_counters_ns: kernels whose operations were measured as well"},
     {"by_mean_ns", NULL, NS(by_mean_ns),
      .help = "of from_counters_ns: kernels that were not measured themselves, but other launches of the same "
-             "kernel, "
-             "grid and block"},
+             "kernel, grid and block"},
     {"measured_pct", NULL, GP_CELL_PCT, get_measured_pct, 0,
      .help = "from_counters_ns, in percent of the GPU time of all kernels"},
     {"from_shapes_ns", NULL, NS(tier_ns[GP_WORK_SHAPES]),
