@@ -31,8 +31,7 @@ static const struct gp_option options[] = {
     {0, "alpha", "P", "probability of a false finding (default: 0.05)", GP_OPT_PROBABILITY, AT(d.alpha)},
     {0, "gate", "METRIC:LIMIT",
      "fail if METRIC grows by more, such as busy:3% or launches:0; \"op\" is every operation, \"counts\" "
-     "every "
-     "count, \"none\" never fails; may be repeated",
+     "every count, \"none\" never fails; may be repeated",
      GP_OPT_LIST, AT(gates)},
     {0, "step-bound", "PCT",
      "smallest change of the step time that fewer than five runs can decide (default: 25%)", GP_OPT_PERCENT,

@@ -39,8 +39,7 @@ static const struct gp_option options[] = {
      GP_OPT_STRING, offsetof(struct opts, ceilings)},
     {0, "counters", "FILE",
      "measured FLOPs and bytes from FILE, a trace of the same program with hardware counters (default: those "
-     "in "
-     "the input)",
+     "in the input)",
      GP_OPT_STRING, offsetof(struct opts, counters)},
     {0, "three-regimes", NULL, "distinguish only overhead, memory and compute", GP_OPT_FLAG,
      offsetof(struct opts, three_regimes)},

@@ -25,8 +25,7 @@ static const struct gp_option options[] = {
     {0, "no-nvtx", NULL, "do not record NVTX ranges", GP_OPT_FLAG, offsetof(struct gp_collect_opts, no_nvtx)},
     {0, "pace", NULL,
      "begin to record when steps of the command have been timed without; of PyTorch, also those that no "
-     "range "
-     "marks",
+     "range marks",
      GP_OPT_FLAG, offsetof(struct gp_collect_opts, pace)},
     {0, "no-pace", NULL, "with --start, do not time steps before anything is recorded", GP_OPT_FLAG,
      offsetof(struct gp_collect_opts, no_pace)},

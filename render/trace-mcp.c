@@ -61,8 +61,7 @@ static const struct gp_mcp_tool tools[] = {
                "--min-saving="}}},
     {"diff",
      "what changed between two traces, or groups of traces of equal runs, and whether it is real; exit "
-     "status 1: it "
-     "got slower, 3: they cannot be compared",
+     "status 1: it got slower, 3: they cannot be compared",
      "trace-diff --width=120", gp_main_trace_diff, "fewer rows by top", .tokens = 2000,
      .args = {{"base", "paths of the traces before", GP_MCP_PATHS, true, "--base"},
               {"current", "paths of the traces after", GP_MCP_PATHS, true, "--current"},
@@ -71,8 +70,7 @@ static const struct gp_mcp_tool tools[] = {
 #ifdef GP_HAVE_QUERY
     {"query",
      "rows of a statement in SQLite's SQL over one trace, or the ranks of one job, as CSV; tables lists what "
-     "it can "
-     "ask. under(stack, 'regex') selects by any frame, line(stack) is the line of the program",
+     "it can ask. under(stack, 'regex') selects by any frame, line(stack) is the line of the program",
      "trace-query --format=csv", gp_main_trace_query, "sums, or LIMIT", .tokens = 2000,
      .args = {TRACES("; several are ranks of one job"), {"sql", "one SELECT statement", GP_MCP_TEXT, true}}},
     {"tables", "the tables and views that query can ask, or the columns of one", "trace-query --format=csv",

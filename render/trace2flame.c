@@ -21,9 +21,7 @@ struct opts {
 static const struct gp_option options[] = {
     {'w', "weight", "gpu|cpu|count|bytes|idle|stalls",
      "width of a frame: GPU time, CPU time, number of GPU events, bytes moved, GPU idle time by cause, "
-     "samples "
-     "of stalled warps by line and reason "
-     "(default: gpu)",
+     "samples of stalled warps by line and reason (default: gpu)",
      GP_OPT_CHOICE, offsetof(struct opts, weight)},
     {0, "filter", "REGEX", "draw only stacks with a frame that matches (POSIX extended)", GP_OPT_STRING,
      offsetof(struct opts, s.filter)},

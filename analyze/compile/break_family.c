@@ -49,8 +49,7 @@ const struct gp_break_family_row gp_break_families[GP_BREAK_FAMILY_COUNT] = {
          check_breaks, "small"},
     [GP_FAMILY_CONTEXT] =
         {"context", "context manager", "open it outside",
-         "Open the context manager outside the compiled function, or close it before the place that "
-         "breaks",
+         "Open the context manager outside the compiled function, or close it before the place that breaks",
          check_breaks, "small"},
     [GP_FAMILY_AUTOGRAD] =
         {"autograd", "autograd inside", "backward outside",

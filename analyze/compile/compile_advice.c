@@ -57,8 +57,7 @@ static gp_sid action_of(struct gp_compile *c, const struct gp_compile_recompile 
     case GP_RECOMPILE_DEVICE: return gp_compile_print(c, "Keep %s on one device", e);
     case GP_RECOMPILE_GRAD:
         return gp_compile_print(c, "Call it either always or never with tensors that require gradients, or "
-                                   "compile one function for training and one for "
-                                   "inference");
+                                   "compile one function for training and one for inference");
     case GP_RECOMPILE_GLOBAL:
         return gp_compile_print(c, "Enter no_grad, autocast and the like in the same way before each call");
     case GP_RECOMPILE_OBJECT:

@@ -14,21 +14,18 @@ static const struct {
 } patterns[] = {
     {"*autotun* *benchmark* CachingAutotuner.* *coordinate_descent* *_template_precompiling",
      GP_COMPILE_AUTOTUNE},
-    {"async_compile.* compile_file PyCodeCache.* reload_kernel* TritonBundler.* "
-     "StaticAutotuner*",
+    {"async_compile.* compile_file PyCodeCache.* reload_kernel* TritonBundler.* StaticAutotuner*",
      GP_COMPILE_KERNELS},
     {"cudagraphify* CUDAGraph*", GP_COMPILE_CUDAGRAPHS},
     {"_recursive_*_passes pass.*", GP_COMPILE_PASSES},
-    {"GraphLowering.* Scheduler.* PythonWrapperCodegen.* code_gen fx_codegen_and_compile "
-     "inductor_*",
+    {"GraphLowering.* Scheduler.* PythonWrapperCodegen.* code_gen fx_codegen_and_compile inductor_*",
      GP_COMPILE_INDUCTOR},
     {"compile_fx_aot", GP_COMPILE_AOT},
     {"compile_fx.*", GP_COMPILE_INDUCTOR},
     {"backend_compile create_aot_dispatcher_function aot_* AOTAutogradCache.* min_cut* "
      "*fake_tensor_prop entire_backward_compile",
      GP_COMPILE_AOT},
-    {"dynamo entire_frame_compile compile_attempt_* bytecode_tracing build_guards "
-     "insert_deferred*",
+    {"dynamo entire_frame_compile compile_attempt_* bytecode_tracing build_guards insert_deferred*",
      GP_COMPILE_DYNAMO},
 };
 

@@ -42,9 +42,8 @@ static const struct gp_matrix_tokens {
     /* Attention that exists only for Tensor Cores; DeepGEMM (sm90_fp8_gemm); TensorRT-LLM (bmm_mx: the type
      * of the result, of the operands, ...) */
     {GP_MATRIX_YES, " flash_fwd flash_bwd flashattnfwd flashattnbwd flash_mla fmha marlin machete "
-                    "sm90_fp8_gemm sm90_bf16_gemm sm100_fp8_gemm sm100_bf16_gemm bmm_mx gemm_mx "
-                    "bmm_fp16 gemm_fp16_ gemm_bfloat16_ bmm_e4m3 bmm_e2m1 bmm_bfloat16 gemm_e4m3 "
-                    "gemm_e2m1 "},
+                    "sm90_fp8_gemm sm90_bf16_gemm sm100_fp8_gemm sm100_bf16_gemm bmm_mx gemm_mx bmm_fp16 "
+                    "gemm_fp16_ gemm_bfloat16_ bmm_e4m3 bmm_e2m1 bmm_bfloat16 gemm_e4m3 gemm_e2m1 "},
     /* cuBLAS and cuDNN without a shape in the name */
     {GP_MATRIX_NO, " sgemm dgemm scudnn "},
     {GP_MATRIX_NEVER, " gemv "},

@@ -53,8 +53,7 @@ static const struct gp_field side_fields[] = {
     {"steps", NULL, GP_CELL_ROW, gp_member_row, 0, .rows = &gp_diff_side_steps},
     {"step_ns", "step time", NS(step_ns),
      .help = "mean step time: from a step's first GPU event to the next step's first; null, as are busy_ns, "
-             "idle and "
-             "all other times between launches: the GPU was measured kernel by kernel",
+             "idle and all other times between launches: the GPU was measured kernel by kernel",
      .flags = GP_FIELD_TIMED},
     {"busy_ns", "GPU busy", NS(busy_ns), .help = "of the step time", .flags = GP_FIELD_TIMED},
     {"gpu_ns", "GPU time", NS(gpu_ns), .help = "mean sum of durations of the GPU events of a step"},

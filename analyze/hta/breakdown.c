@@ -51,8 +51,7 @@ static const struct gp_field breakdown_fields[] = {
 const struct gp_record gp_hta_breakdown = {
     "breakdown", NULL, GP_FIELDS(breakdown_fields), sizeof(struct gp_breakdown),
     .note = "compute_ns + exposed_communication_ns + exposed_memory_ns + idle_ns == span_ns; all null: the "
-            "GPU was measured "
-            "kernel by kernel, so times between launches mean nothing"};
+            "GPU was measured kernel by kernel, so times between launches mean nothing"};
 
 static const struct gp_field window_fields[] = {
     {"gpu_events", "GPU events", GP_CELL_COUNT, gp_member_u64, AT(gpu_events),

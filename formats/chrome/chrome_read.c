@@ -326,8 +326,7 @@ static int judge(struct gp_trace *t, const struct shared *s, struct gp_err *err)
     const struct gp_chrome_state *state = &s->state;
     if (state->not_json)
         return gp_fail(err, GP_E_FORMAT, 0,
-                       s->bytes ? "not a JSON trace: the text begins neither an object nor an "
-                                  "array"
+                       s->bytes ? "not a JSON trace: the text begins neither an object nor an array"
                                 : "empty input");
     /* input that ends early may have had events; input with a huge value where a trace has its properties is
      * something else */

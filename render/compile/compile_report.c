@@ -407,7 +407,6 @@ void gp_compile_summary(struct gp_report *r, const struct gp_compile *c)
     if (!c->log->inputs.n)
         gp_report_verdict(r, GP_TONE_PLAIN,
                           "No log of torch.compile was given: with TORCH_TRACE's folder, compile time, graph "
-                          "breaks and recompiles "
-                          "are reported, too.");
+                          "breaks and recompiles are reported, too.");
     if (!c->frames.n && c->log->inputs.n) gp_report_verdict(r, GP_TONE_PLAIN, "Nothing was compiled.");
 }

@@ -37,8 +37,7 @@ void gp_diff_junit_write(struct gp_buf *b, const struct gp_diff *d)
     }
     gp_buf_printf(b,
                   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"trace-diff\" "
-                  "tests=\"%zu\" "
-                  "failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
+                  "tests=\"%zu\" failures=\"%zu\" errors=\"0\" skipped=\"%zu\">\n",
                   checks(d), broken, undecided);
     for (size_t i = 0; i < checks(d); i++) {
         struct check c = check_at(d, i);

@@ -235,9 +235,8 @@ static void summarize_uncounted(struct tables *k)
     if (n)
         gp_report_verdict(
             k->r, GP_TONE_WARN,
-            "%zu %s did tensor work of a type that was not counted: use --metrics roofline:TYPE or "
-            "tensor",
-            n, n == 1 ? "kernel" : "kernels");
+            "%zu %s did tensor work of a type that was not counted: use --metrics roofline:TYPE or tensor", n,
+            n == 1 ? "kernel" : "kernels");
 }
 
 /* ---- stalls ---- */

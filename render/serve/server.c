@@ -210,8 +210,7 @@ static void put_common(struct MHD_Response *m, const struct gp_reply *r)
     else if (r->policy == GP_POLICY_OWN)
         gp_buf_printf(&csp,
                       "default-src 'none'; script-src 'nonce-%s'; style-src 'nonce-%s'; connect-src 'self'; "
-                      "img-src data:; "
-                      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+                      "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
                       r->nonce, r->nonce);
     else
         gp_buf_puts(

@@ -248,8 +248,7 @@ static void put_suggestions(void *page)
     struct page *p = page;
     gp_page_put(&p->w, "p", "note",
                 "Each bar is the step, as recorded or as long as it may be without the recorder; its filled "
-                "part is what the "
-                "change saves in a replay of the recorded steps.");
+                "part is what the change saves in a replay of the recorded steps.");
     if (p->worth >= 2) {
         gp_page_open(&p->w, "div", "together");
         gp_page_put(&p->w, "h3", NULL, p->worth == 2 ? "Both together" : "All together");
