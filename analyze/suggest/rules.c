@@ -76,11 +76,12 @@ struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c)
     return &c->s->suggestions.at[c->s->suggestions.n - 1];
 }
 
-struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, struct gp_suggestion *edits)
+struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, bool enough, struct gp_suggestion *edits)
 {
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    s->low = edits->low, s->high = edits->high, s->free = edits->free;
-    s->current_ns = gp_rule_per_step(c, edits->current_ns);
+    struct gp_suggestion *s = enough ? gp_rule_suggest(c) : NULL;
+    if (s) s->low = edits->low, s->high = edits->high, s->free = edits->free;
+    else gp_suggestion_release(edits);
+    if (s) s->current_ns = gp_rule_per_step(c, edits->current_ns);
     memset(edits, 0, sizeof *edits);
     return s;
 }

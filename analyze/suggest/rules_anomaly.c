@@ -74,7 +74,7 @@ static void check_anomaly_detection(struct gp_rule_ctx *c)
         if (ends_check(c, i)) waited_ns += remove_check(c, i, calls, &edits);
     gp_rule_absorb(c, calls,
                    " scalar_read synchronous_copy small_copies blocking_sync tiny_kernels batching ", NULL);
-    struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, true, &edits);
     int64_t usual = gp_rule_usual_gap(c);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t call = c->p->items.at[i].call;
@@ -188,7 +188,7 @@ static void check_cudnn_benchmark(struct gp_rule_ctx *c)
     }
     if (steps > 1 && steps * 2 >= (int64_t)c->n_steps) {
         gp_rule_absorb(c, calls, " blocking_sync layout_churn tiny_kernels small_grid fusion compile ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, true, &edits);
         s->description = gp_rule_text(
             c,
             "cuDNN tries its ways to compute a convolution, and waits for each: %s, for %lld "

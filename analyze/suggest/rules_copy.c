@@ -247,32 +247,30 @@ static bool is_large_and_pinned(const struct gp_rule_ctx *c, uint32_t item)
 
 static void check_copy_overlap(struct gp_rule_ctx *c)
 {
-    const struct gp_plan *p = c->p;
-    int64_t exposed = 0, copy_ns = 0, count = 0, back_ns = 0;
+    struct gp_suggestion edits = {0};
+    int64_t exposed = 0, count = 0, back_ns = 0;
     uint32_t largest = UINT32_MAX;
-    for (uint32_t i = 0; i < p->items.n; i++) {
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!is_large_and_pinned(c, i)) continue;
         int64_t alone = alone_ns(c, i);
         exposed += alone;
-        copy_ns += gp_rule_dur(c, i);
+        edits.current_ns += gp_rule_dur(c, i);
         back_ns += gp_copy_to_host(gp_rule_name(c, i)) ? gp_rule_dur(c, i) : 0;
         count += alone > 0;
         if (largest == UINT32_MAX || gp_rule_bytes(c, i) > gp_rule_bytes(c, largest)) largest = i;
+        GP_VEC_PUSH(&edits.low, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) / 2}));
+        gp_rule_edit_high(&edits, GP_EDIT_ASIDE, i, 0);
     }
-    if (!count || gp_pct(exposed, c->plan_ns) < EXPOSED_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    for (uint32_t i = 0; i < p->items.n; i++) {
-        if (!is_large_and_pinned(c, i)) continue;
-        GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) / 2}));
-        gp_rule_edit_high(s, GP_EDIT_ASIDE, i, 0);
-    }
+    bool back = gp_mul_saturated(back_ns, 2) > edits.current_ns;
+    bool enough = count && gp_pct(exposed, c->plan_ns) >= EXPOSED_PCT;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->operation = gp_rule_item_label(c, largest);
-    s->current_ns = gp_rule_per_step(c, copy_ns);
     s->resource_high_ns = gp_rule_per_step(c, exposed);
     s->description =
         gp_rule_text(c, "Pinned copies take %s per step, %s of it while nothing else runs on the GPU",
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, s->resource_high_ns));
-    if (gp_mul_saturated(back_ns, 2) > copy_ns)
+    if (back)
         s->action =
             gp_rule_text(c, "copy the results back on a separate stream while the next ones are computed");
     gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
@@ -321,24 +319,21 @@ static bool is_small(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *
 static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule_match *direction,
                            const char *words)
 {
-    const struct gp_plan *p = c->p;
-    int64_t count = 0, bytes = 0, dur = 0;
-    for (uint32_t i = 0; i < p->items.n; i++)
-        if (!set_up[i] && is_small(c, i, direction))
-            count++, bytes += gp_rule_bytes(c, i), dur += gp_rule_dur(c, i);
-    if (count <= (int64_t)(SMALL_COPIES * c->n_steps)) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    uint32_t step = UINT32_MAX;
-    for (uint32_t i = 0; i < p->items.n; i++) {
+    struct gp_suggestion edits = {0};
+    int64_t count = 0, bytes = 0;
+    for (uint32_t i = 0, step = UINT32_MAX; i < c->p->items.n; i++) {
         if (set_up[i] || !is_small(c, i, direction)) continue;
-        bool first = p->items.at[i].step != step;
-        uint32_t call = p->items.at[i].call;
-        step = p->items.at[i].step;
-        if (first || p->replay.calls.at[call].n != 1) continue;
-        gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
-        gp_rule_edit_launch(c, s, call); /* the host calls for one copy where it did for many */
+        bool first = c->p->items.at[i].step != step;
+        uint32_t call = c->p->items.at[i].call;
+        step = c->p->items.at[i].step;
+        count++, bytes += gp_rule_bytes(c, i), edits.current_ns += gp_rule_dur(c, i);
+        if (first || c->p->replay.calls.at[call].n != 1) continue;
+        gp_rule_edit_all(&edits, GP_EDIT_GONE, i, 0);
+        gp_rule_edit_launch(c, &edits, call); /* the host calls for one copy where it did for many */
     }
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, dur);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, count > (int64_t)(SMALL_COPIES * c->n_steps), &edits);
+    if (!s) return;
+    s->resource_high_ns = s->current_ns;
     s->description =
         gp_rule_text(c, "%lld copies per step %s move %s each on average",
                      (long long)gp_rule_per_step(c, count), words, gp_rule_size(c, bytes / count));

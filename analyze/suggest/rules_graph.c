@@ -174,11 +174,9 @@ static void check_full_sort(struct gp_rule_ctx *c)
     int64_t count = 0;
     for (uint32_t i = 0; i < c->p->items.n;) i = is_sort(c, i) ? add_sort(c, i, &count, &edits) : i + 1;
     double pct = gp_pct(edits.current_ns, c->busy_ns);
-    if (count < (int64_t)c->n_steps || pct < SHARE_PCT) {
-        gp_suggestion_release(&edits);
-        return;
-    }
-    struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+    bool enough = count >= (int64_t)c->n_steps && pct >= SHARE_PCT;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->operation = gp_rule_item_label(c, s->high.at[s->high.n - 1].index);
     s->resource_low_ns = s->current_ns - s->current_ns / SORT_LOW;
     s->resource_high_ns = s->current_ns - s->current_ns / SORT_HIGH;

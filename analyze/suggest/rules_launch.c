@@ -335,23 +335,21 @@ const struct gp_rule gp_rule_cuda_graph = {
 static void check_small_graphs(struct gp_rule_ctx *c)
 {
     const struct gp_plan *p = c->p;
+    struct gp_suggestion edits = {0};
     int64_t graphs = 0, nodes = 0;
-    for (uint32_t k = 0; k < p->calls.n; k++) {
-        if (!gp_call_launches_graph(c->calls[k].name)) continue;
-        graphs++;
-        nodes += p->replay.calls.at[k].n;
-    }
-    if (graphs < (int64_t)(SMALL_GRAPHS_LEAST * c->n_steps) || nodes >= SMALL_GRAPH_NODES * graphs) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    uint32_t step = UINT32_MAX;
-    for (uint32_t k = 0; k < p->calls.n; k++) {
+    for (uint32_t k = 0, step = UINT32_MAX; k < p->calls.n; k++) {
         if (!gp_call_launches_graph(c->calls[k].name)) continue;
         bool first = p->calls.at[k].step != step;
         step = p->calls.at[k].step;
+        graphs++;
+        nodes += p->replay.calls.at[k].n;
         if (first) continue;
-        gp_rule_edit_all(s, GP_EDIT_OWN, k, 0);
-        gp_rule_edit_high(s, GP_EDIT_BEFORE, k, 0);
+        gp_rule_edit_all(&edits, GP_EDIT_OWN, k, 0);
+        gp_rule_edit_high(&edits, GP_EDIT_BEFORE, k, 0);
     }
+    bool enough = graphs >= (int64_t)(SMALL_GRAPHS_LEAST * c->n_steps) && nodes < SMALL_GRAPH_NODES * graphs;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->description =
         gp_rule_text(c, "%lld CUDA graphs are launched per step, with %lld nodes each on average",
                      (long long)gp_rule_per_step(c, graphs), (long long)(nodes / graphs));
@@ -376,20 +374,7 @@ const struct gp_rule gp_rule_small_graphs = {
 /* ---- loops that JAX compiles ---- */
 
 /* A loop that XLA runs, launching each turn anew: its range by NVTX, and that of JAX's own profiler. */
-static bool is_while(const char *name)
-{
-    return strstr(name, "hlo_op=while.") ||
-           (gp_starts(name, "while.") && name[strlen("while.")] >= '0' && name[strlen("while.")] <= '9');
-}
-
-/* Is all that CALL launches elementwise, which XLA fuses with that of other turns? */
-static bool launches_loops(const struct gp_rule_ctx *c, uint32_t call)
-{
-    const struct gp_replay_call *r = &c->p->replay.calls.at[call];
-    uint32_t i = r->first;
-    while (i < r->first + r->n && gp_name_has_one_of(gp_rule_name(c, i), " loop_ memcpy Memcpy ")) i++;
-    return i == r->first + r->n;
-}
+static bool is_while(const char *name) { return gp_name_has_one_of(name, " hlo_op=while. ^while. "); }
 
 static void check_scan_loop(struct gp_rule_ctx *c)
 {
@@ -402,13 +387,14 @@ static void check_scan_loop(struct gp_rule_ctx *c)
         const struct gp_replay_call *call = &c->p->replay.calls.at[k];
         uint32_t node = gp_rule_outermost(c, &memo, c->calls[k].node, GP_NEED(GP_RANGE), is_while);
         if (node == GP_HOST_NONE || !call->n) continue;
+        bool unrolls = ++launches % UNROLLED != 0;
         calls[k] = 1;
         edits.current_ns += c->calls[k].before_ns + call->own_ns;
         for (uint32_t i = call->first; i < call->first + call->n; i++) {
             gpu_ns += gp_rule_dur(c, i);
+            unrolls &= gp_name_has_one_of(gp_rule_name(c, i), " loop_ memcpy Memcpy "); /* XLA fuses these */
             if (node == last) gp_rule_edit_high(&edits, GP_EDIT_GONE, i, 0);
         }
-        bool unrolls = ++launches % UNROLLED && launches_loops(c, k);
         for (int kind = GP_EDIT_BEFORE; node == last && kind <= GP_EDIT_OWN; kind++) {
             if (unrolls) GP_VEC_PUSH(&edits.low, ((struct gp_edit){(enum gp_edit_kind)kind, k, 0}));
             gp_rule_edit_high(&edits, (enum gp_edit_kind)kind, k, 0);
@@ -420,7 +406,7 @@ static void check_scan_loop(struct gp_rule_ctx *c)
     if (launches >= (int64_t)(TURNS_LEAST * c->n_steps) && gpu_ns * 2 < edits.current_ns &&
         gp_pct(edits.current_ns, c->plan_ns) >= LOOP_PCT) {
         gp_rule_absorb(c, calls, " small_graphs cuda_graph compile tiny_kernels fusion batching ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, true, &edits);
         s->description =
             gp_rule_text(c,
                          "XLA launches each turn of a compiled loop anew: %lld launches per step, of "

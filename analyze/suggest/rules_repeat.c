@@ -565,7 +565,7 @@ static void check_passing(struct gp_rule_ctx *c)
     if (count >= PASSES_LEAST * (int64_t)c->n_steps && gp_pct(edits.current_ns, c->plan_ns) >= SHARE_PCT) {
         gp_rule_absorb(c, calls, COVERED "pageable_copy copy_overlap blocking_sync input_stall host_results ",
                        NULL);
-        struct gp_suggestion *s = gp_rule_suggest_edits(c, &edits);
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, true, &edits);
         s->description = gp_rule_text(
             c, "Data goes to the host, and as many bytes come back next, %s (%s): %s per step",
             gp_rule_times(c, count), gp_rule_size(c, bytes / count), gp_rule_ns(c, s->current_ns));
