@@ -81,7 +81,7 @@ struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, bool enough, 
     struct gp_suggestion *s = enough ? gp_rule_suggest(c) : NULL;
     if (s) s->low = edits->low, s->high = edits->high, s->free = edits->free;
     else gp_suggestion_release(edits);
-    if (s) s->current_ns = gp_rule_per_step(c, edits->current_ns);
+    if (s) s->current_ns = s->resource_high_ns = gp_rule_per_step(c, edits->current_ns);
     memset(edits, 0, sizeof *edits);
     return s;
 }

@@ -333,7 +333,6 @@ static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule
     }
     struct gp_suggestion *s = gp_rule_suggest_edits(c, count > (int64_t)(SMALL_COPIES * c->n_steps), &edits);
     if (!s) return;
-    s->resource_high_ns = s->current_ns;
     s->description =
         gp_rule_text(c, "%lld copies per step %s move %s each on average",
                      (long long)gp_rule_per_step(c, count), words, gp_rule_size(c, bytes / count));

@@ -63,7 +63,6 @@ static struct gp_suggestion *suggest_gaps(struct gp_rule_ctx *c, const int64_t *
     if (gp_pct(edits.current_ns, c->plan_ns) >= TIME_PCT && gp_rule_idle_matters(c, idle_ns)) {
         gp_rule_absorb(c, calls, " step_end input_stall ", NULL);
         s = gp_rule_suggest_edits(c, true, &edits);
-        s->resource_high_ns = s->current_ns;
         gp_rule_evidence_idle(c, s, idle_ns);
     }
     gp_suggestion_release(&edits);
