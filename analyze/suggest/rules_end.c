@@ -9,7 +9,10 @@
 
 static const double END_PCT = 80, TIME_PCT = 5; /* of a gap, within the step's range; of the steps */
 
-enum { RESULT_BYTES = 16 }; /* more than a value or two */
+enum {
+    RESULT_BYTES = 16, /* more than a value or two */
+    INPUT_WITHIN = 4,  /* calls after a gap */
+};
 
 /* When the range of the step that CALL is in ends; 0: it has none. */
 static int64_t end_of_step(const struct gp_rule_ctx *c, uint32_t call)
@@ -126,20 +129,23 @@ const struct gp_rule gp_rule_step_end = {
 
 /* ---- results ---- */
 
-/* The copy of a result to the host that the call before CALL waited for; GP_REPLAY_NONE. What the host copies
- * back next is on its way through the host: see round_trip. */
+/* The copy of a result to the host that the call before CALL waited for; GP_REPLAY_NONE. If the host soon
+ * copies something to the GPU, it has prepared that: see round_trip, input_stall. */
 static uint32_t result_before(const struct gp_rule_ctx *c, uint32_t call)
 {
     const struct gp_events *api = &c->t->events[GP_API];
     if (!call || api->track[c->p->calls.at[call].row] != api->track[c->p->calls.at[call - 1].row])
         return GP_REPLAY_NONE;
-    uint32_t copy = gp_rule_copy_waited_for(c, call - 1), next = c->p->replay.calls.at[call].first;
-    if (copy == GP_REPLAY_NONE || !gp_copy_to_host(gp_rule_name(c, copy)) ||
-        gp_rule_bytes(c, copy) <= RESULT_BYTES)
-        return GP_REPLAY_NONE;
-    bool back = c->p->replay.calls.at[call].n && gp_rule_crosses(c, next) &&
-                gp_copy_to_device(gp_rule_name(c, next)) && gp_rule_bytes(c, next) > RESULT_BYTES;
-    return back ? GP_REPLAY_NONE : copy;
+    for (uint32_t k = call; k < call + INPUT_WITHIN && k < c->p->calls.n; k++) {
+        uint32_t first = c->p->replay.calls.at[k].first;
+        if (c->p->replay.calls.at[k].n && gp_rule_crosses(c, first) &&
+            gp_copy_to_device(gp_rule_name(c, first)) && gp_rule_bytes(c, first) > RESULT_BYTES)
+            return GP_REPLAY_NONE;
+    }
+    uint32_t copy = gp_rule_copy_waited_for(c, call - 1);
+    bool is = copy != GP_REPLAY_NONE && gp_copy_to_host(gp_rule_name(c, copy)) &&
+              gp_rule_bytes(c, copy) > RESULT_BYTES;
+    return is ? copy : GP_REPLAY_NONE;
 }
 
 static void check_host_results(struct gp_rule_ctx *c)
@@ -173,7 +179,8 @@ const struct gp_rule gp_rule_host_results = {
     .threshold =
         "in each step, 20 usual gaps or more after a copy to the host that the host waited for; 5% of "
         "the time, and the GPU is idle for it 5% of the time",
-    .guard = "single values (see scalar_read); gaps that end in a copy back (see round_trip, input_stall)",
+    .guard = "single values (see scalar_read); gaps with a copy to the GPU among the next four calls (see "
+             "round_trip, input_stall)",
     .action =
         "do it every hundred steps if it is for a log (histograms, images, metrics), in another thread, or "
         "on the GPU, from which less is to be copied then",

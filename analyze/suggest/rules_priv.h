@@ -103,8 +103,8 @@ struct gp_rule_ctx {
 /* Add a suggestion of the running rule, with the fixed texts of that rule. The pointer is valid until
  * the next one is added. */
 struct gp_suggestion *gp_rule_suggest(struct gp_rule_ctx *c);
-/* The same with the edits of EDITS, and its time now, of all steps, if that is ENOUGH; otherwise NULL, and they
- * are released. EDITS is zeroed. */
+/* The same with the edits of EDITS, and its time now, of all steps, if that is ENOUGH; otherwise NULL, and
+ * they are released. EDITS is zeroed. */
 struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, bool enough, struct gp_suggestion *edits);
 /* CALL and what it launches go for certain, BEFORE: with the host's time before it. */
 void gp_rule_remove_call(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call, bool before);

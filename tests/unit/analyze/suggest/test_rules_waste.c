@@ -115,8 +115,8 @@ static void results(struct program *p, int64_t bytes, bool back)
     for (int i = 0; i < 2; i++) {
         copy(p, "Memcpy DtoH (Device -> Pageable)", 5 * US, bytes, true);
         host(p, 2 * MS);
+        kernel(p, GATHER, 10 * US);
         if (back) copy(p, "Memcpy HtoD (Pageable -> Device)", 5 * US, bytes, true);
-        else kernel(p, GEMM, 10 * US);
     }
     wait(p, "cudaDeviceSynchronize");
 }
