@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "analyze/math/nth.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/names.h"
 #include "analyze/view/backward.h"
@@ -462,6 +463,17 @@ int64_t gp_rule_idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const i
     for (uint32_t k = 0; k < c->p->calls.n; k++) sum += idle[k] < by_call[k] ? idle[k] : by_call[k];
     free(idle);
     return gp_rule_idle_per_step(c, sum);
+}
+
+int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c)
+{
+    int64_t *gap = gp_alloc((c->p->calls.n + 1) * sizeof *gap), median = 0;
+    size_t n = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (c->p->replay.calls.at[k].n) gap[n++] = c->calls[k].before_ns;
+    if (n) median = gp_nth(gap, n, n / 2);
+    free(gap);
+    return median;
 }
 
 void gp_rule_save_host(const struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call)

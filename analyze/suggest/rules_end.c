@@ -48,7 +48,7 @@ static bool frees_before(const struct gp_rule_ctx *c, uint32_t call)
     return false;
 }
 
-/* Suggest to take a half of BY_CALL from the host, at most all of it, if the GPU waits for it; else NULL. */
+/* Suggest to take a half of BY_CALL from the host, at most all of it; NULL: the GPU hardly waits for it. */
 static struct gp_suggestion *suggest_gaps(struct gp_rule_ctx *c, const int64_t *by_call)
 {
     struct gp_suggestion edits = {0};

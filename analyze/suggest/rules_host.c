@@ -2,7 +2,6 @@
 // data, operators on the CPU.
 #include <stdlib.h>
 #include <string.h>
-#include "analyze/math/nth.h"
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/view/idle_walk.h"
@@ -284,17 +283,6 @@ static int64_t input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t
     return total;
 }
 
-int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c)
-{
-    int64_t *gap = gp_alloc((c->p->calls.n + 1) * sizeof *gap), median = 0;
-    size_t n = 0;
-    for (uint32_t k = 0; k < c->p->calls.n; k++)
-        if (c->p->replay.calls.at[k].n) gap[n++] = c->calls[k].before_ns;
-    if (n) median = gp_nth(gap, n, n / 2);
-    free(gap);
-    return median;
-}
-
 void gp_rule_find_held(struct gp_rule_ctx *c)
 {
     enum { STEP_PARTS = 20 }; /* 5% of a step */
@@ -410,17 +398,16 @@ static void name_operators(struct gp_rule_ctx *c, struct gp_suggestion *s, const
                      gp_suggest_str(c->s, gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.longest])));
     if (gp_rule_per_step(c, sum.total_ns) * 2 < s->current_ns) return;
     const char *longest = gp_trace_str(c->t, c->t->events[GP_OP].name[sum.longest]);
-    if (gp_name_has_one_of(longest, " ::rand ::normal ::uniform ::bernoulli ::multinomial ::exponential ")) {
-        s->change = gp_rule_text(c, "draw the random numbers on the GPU, or during the step before");
-        s->action =
-            gp_rule_text(c, "draw the random numbers on the GPU (device=\"cuda\" in place of a copy), or "
-                            "during the step before, in another thread");
-        return;
-    }
-    s->change = gp_rule_text(
-        c, "run the operators of the input on the GPU, or prepare the next batch during the step");
-    s->action = gp_rule_text(c, "copy what these operators read and run them on the GPU, or prepare the next "
-                                "batch during the step (DataLoader workers, another thread)");
+    bool draws =
+        gp_name_has_one_of(longest, " ::rand ::normal ::uniform ::bernoulli ::multinomial ::exponential ");
+    s->change = gp_rule_text(c, "%s on the GPU, or prepare the next batch during the step",
+                             draws ? "draw the random numbers" : "run the operators of the input");
+    s->action =
+        gp_rule_text(c,
+                     "%s on the GPU%s, or prepare the next batch during the step (DataLoader "
+                     "workers, another thread)",
+                     draws ? "draw the random numbers" : "copy what these operators read and run them",
+                     draws ? " (device=\"cuda\" in place of a copy)" : "");
 }
 
 static void check_input_stall(struct gp_rule_ctx *c)

@@ -105,31 +105,32 @@ static bool has_gradients(const struct gp_rule_ctx *c, const struct gp_loop *loo
     return false;
 }
 
+static bool is_of_library(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
+             last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
+    return gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call);
+}
+
 /* Only a value crosses. Turns that get one as well may be items, and so may those of a loss, except layers of
  * experts, which look up and add by index. Others make a token of the one before, or come nearer to a
  * solution. What a library loops over is not the program's to change. */
 static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
-    uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
-             last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
     if (loop->joined && !loop->products && !loop->inner && !loop->backward && loop->count >= STEPS_LEAST)
         return COLLECTED;
     bool none = loop->period < READ_LEAST || !loop->products || loop->inner || loop->backward ||
                 loop->samples || (loop->gathers && loop->scatters) ||
-                (!is_each(loop->fed, loop) && !has_gradients(c, loop)) ||
-                gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call);
+                (!is_each(loop->fed, loop) && !has_gradients(c, loop)) || is_of_library(c, loop);
     return none ? UNRELATED : READ;
 }
 
 /* Kernels of one block and a read in each turn, and nothing else: a few values of a tensor. */
 static bool is_values(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
-    uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
-             last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
     return loop->count >= VALUES_LEAST && loop->reads == loop->count && loop->single >= loop->count &&
            loop->single + loop->reads == loop->count * loop->period && !loop->products && !loop->backward &&
-           !loop->inner && !loop->samples &&
-           !gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call);
+           !loop->inner && !loop->samples && !is_of_library(c, loop);
 }
 
 static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
