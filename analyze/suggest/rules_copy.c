@@ -134,43 +134,34 @@ static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
 }
 
 struct waited {
-    int64_t count, waited_ns, to_host, bytes;
+    int64_t count, to_host, bytes;
     uint32_t longest; /* call */
 };
 
-/* Add up the waits, and their edits to S if it is given. The host needs copied bytes at some point, so copies
- * to the host save nothing at the low end. */
-static struct waited find_waited(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+/* The host needs copied bytes at some point, so copies to the host save nothing at the low end. */
+static void check_synchronous_copy(struct gp_rule_ctx *c)
 {
     struct waited w = {.longest = UINT32_MAX};
+    struct gp_suggestion edits = {0};
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         uint32_t item = waited_copy(c, k);
         if (item == GP_REPLAY_NONE) continue;
         bool to_host = gp_copy_to_host(gp_rule_name(c, item));
-        if (c->p->calls.at[k].waited_for != GP_REPLAY_NONE) {
-            w.count++;
-            w.to_host += to_host;
-            w.bytes += gp_rule_bytes(c, item);
-            w.waited_ns += c->p->calls.at[k].waited_ns;
-            if (w.longest == UINT32_MAX || c->p->calls.at[k].waited_ns > c->p->calls.at[w.longest].waited_ns)
-                w.longest = k;
-        }
-        if (!s) continue;
-        if (to_host) gp_rule_edit_high(s, GP_EDIT_NO_WAIT, k, 0);
-        else gp_rule_edit_all(s, GP_EDIT_NO_WAIT, k, 0);
+        if (to_host) gp_rule_edit_high(&edits, GP_EDIT_NO_WAIT, k, 0);
+        else gp_rule_edit_all(&edits, GP_EDIT_NO_WAIT, k, 0);
+        if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE) continue;
+        w.count++;
+        w.to_host += to_host;
+        w.bytes += gp_rule_bytes(c, item);
+        edits.current_ns += c->p->calls.at[k].waited_ns;
+        if (w.longest == UINT32_MAX || c->p->calls.at[k].waited_ns > c->p->calls.at[w.longest].waited_ns)
+            w.longest = k;
     }
-    return w;
-}
-
-static void check_synchronous_copy(struct gp_rule_ctx *c)
-{
-    struct waited w = find_waited(c, NULL);
-    if (w.count * 2 < (int64_t)c->n_steps || !w.count || gp_pct(w.waited_ns, c->plan_ns) < WAIT_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_waited(c, s);
-    int64_t times = gp_rule_per_step(c, w.count);
+    bool enough =
+        w.count && w.count * 2 >= (int64_t)c->n_steps && gp_pct(edits.current_ns, c->plan_ns) >= WAIT_PCT;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->operation = gp_rule_item_label(c, waited_copy(c, w.longest));
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, w.waited_ns);
     s->description = gp_rule_text(
         c, "The host waits for copies %s (%s on average) and launches nothing meanwhile: %s per step",
         gp_rule_times(c, w.count), gp_rule_size(c, w.bytes / w.count), gp_rule_ns(c, s->current_ns));
@@ -194,7 +185,7 @@ static void check_synchronous_copy(struct gp_rule_ctx *c)
                                   : "a replay of the steps without these waits: the host keeps launching");
     s->assumes = gp_rule_text(c, "nothing writes to the copied memory before the copy ends%s",
                               w.to_host ? "; the host does not need the bytes at once" : "");
-    gp_rule_evidence_count(s, "copies", times);
+    gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, w.count));
     gp_rule_evidence_count(s, "to_the_host", gp_rule_per_step(c, w.to_host));
     gp_rule_evidence_ns(s, "waited", s->current_ns);
     gp_rule_evidence_text(s, "longest_in", gp_intern_cstr(&c->s->strings, c->calls[w.longest].name));

@@ -59,41 +59,32 @@ static void add_message(const struct gp_rule_ctx *c, struct messages *m, uint32_
     for (uint32_t i = lookup; i <= sum; i++) {
         m->total_ns += gp_rule_dur(c, i);
         m->calls[c->p->items.at[i].call] = 1;
-        if (!s || i == lookup) continue;
+        if (i == lookup) continue;
         if (i == sum) gp_rule_edit_all(s, GP_EDIT_GONE, i, 0);
         else gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
         gp_rule_edit_launch(c, s, c->p->items.at[i].call);
     }
-    if (s) gp_rule_edit_high(s, GP_EDIT_DUR, lookup, gp_rule_dur(c, lookup) / READS_PART);
+    gp_rule_edit_high(s, GP_EDIT_DUR, lookup, gp_rule_dur(c, lookup) / READS_PART);
     m->sums_ns += gp_rule_dur(c, sum);
     if (!m->count++ || gp_rule_dur(c, lookup) > gp_rule_dur(c, m->longest)) m->longest = lookup;
 }
 
-static struct messages find_messages(const struct gp_rule_ctx *c, uint8_t *calls, struct gp_suggestion *s)
+static void check_graph_messages(struct gp_rule_ctx *c)
 {
-    struct messages m = {.calls = calls};
+    struct messages m = {.calls = gp_zalloc(c->p->calls.n + 1)};
+    struct gp_suggestion edits = {0};
     uint8_t *roles = gp_zalloc(c->t->configs.n + 1);
     for (size_t k = 0; k < c->t->configs.n; k++) roles[k] = (uint8_t)role_of(c, &c->t->configs.at[k]);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         uint32_t sum = roles[c->items[i].config] == LOOKUP ? sum_after(c, roles, i) : i;
-        if (sum > i) add_message(c, &m, i, sum, s);
+        if (sum > i) add_message(c, &m, i, sum, &edits);
     }
-    free(roles);
-    return m;
-}
-
-static void check_graph_messages(struct gp_rule_ctx *c)
-{
-    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
-    struct messages m = find_messages(c, calls, NULL);
+    edits.current_ns = m.total_ns;
     if (m.count >= (int64_t)c->n_steps && gp_pct(m.total_ns, c->busy_ns) >= SHARE_PCT) {
-        gp_rule_absorb(c, calls, " fusion zero_fill ", NULL);
-        struct gp_suggestion *s = gp_rule_suggest(c);
-        find_messages(c, calls, s);
+        gp_rule_absorb(c, m.calls, " fusion zero_fill ", NULL);
+        struct gp_suggestion *s = gp_rule_suggest_edits(c, true, &edits);
         s->operation = gp_rule_item_label(c, m.longest);
-        s->current_ns = gp_rule_per_step(c, m.total_ns);
         s->resource_low_ns = gp_rule_per_step(c, m.sums_ns);
-        s->resource_high_ns = s->current_ns;
         s->description = gp_rule_text(
             c,
             "Rows are looked up by index, written to memory, and added up by another index %s, as a graph "
@@ -102,7 +93,8 @@ static void check_graph_messages(struct gp_rule_ctx *c)
         gp_rule_evidence_count(s, "sums", gp_rule_per_step(c, m.count));
         gp_rule_evidence_pct(s, "of_busy", gp_pct(m.total_ns, c->busy_ns));
     }
-    free(calls);
+    gp_suggestion_release(&edits);
+    free(roles), free(m.calls);
 }
 
 const struct gp_rule gp_rule_graph_messages = {

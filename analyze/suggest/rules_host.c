@@ -488,23 +488,18 @@ enum {
     REPEATED = 3,      /* occurrences: the first is a warm-up */
 };
 
-static struct cpu_work find_cpu_work(const struct gp_rule_ctx *c, struct gp_suggestion *s)
-{
-    struct cpu_work sum = {.least_ns = CPU_NS, .longest = UINT32_MAX};
-    for (uint32_t k = 0; k < c->p->calls.n; k++)
-        if (c->calls[k].before_ns >= CPU_NS) look_before(c, k, &sum, s);
-    return sum;
-}
-
 static void check_routing(struct gp_rule_ctx *c)
 {
-    struct cpu_work sum = find_cpu_work(c, NULL);
-    if (sum.count < REPEATED || sum.count * 2 < (int64_t)c->n_steps || !c->p->found_steps) return;
-    if (gp_pct(sum.total_ns, c->plan_ns) < CPU_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_cpu_work(c, s);
+    struct cpu_work sum = {.least_ns = CPU_NS, .longest = UINT32_MAX};
+    struct gp_suggestion edits = {0};
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (c->calls[k].before_ns >= CPU_NS) look_before(c, k, &sum, &edits);
+    bool enough = sum.count >= REPEATED && sum.count * 2 >= (int64_t)c->n_steps && c->p->found_steps &&
+                  gp_pct(sum.total_ns, c->plan_ns) >= CPU_PCT;
+    edits.current_ns = sum.total_ns;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[sum.longest]);
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.total_ns);
     s->description =
         gp_rule_text(c, "The launching thread runs operators on the CPU for %s per step, the longest for %s",
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, sum.most_ns));

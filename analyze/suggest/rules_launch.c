@@ -450,7 +450,7 @@ static bool is_region(const char *name)
 
 struct breaks {
     /* changes from one region to another of the same phase, and the host time there */
-    int64_t count, host_ns;
+    int64_t count;
     uint32_t example; /* a call that comes after one */
 };
 
@@ -473,8 +473,7 @@ static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
             b.count++;
             b.example = k;
             for (uint32_t i = last_call + 1; i <= k; i++) {
-                b.host_ns += c->calls[i].before_ns;
-                if (!s) continue;
+                s->current_ns += c->calls[i].before_ns;
                 GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, i, c->calls[i].before_ns / 2}));
                 gp_rule_edit_high(s, GP_EDIT_BEFORE, i, 0);
             }
@@ -488,11 +487,10 @@ static struct breaks find_breaks(struct gp_rule_ctx *c, struct gp_suggestion *s)
 
 static void check_graph_breaks(struct gp_rule_ctx *c)
 {
-    struct breaks b = find_breaks(c, NULL);
-    if (b.count < (int64_t)c->n_steps) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_breaks(c, s);
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, b.host_ns);
+    struct gp_suggestion edits = {0};
+    struct breaks b = find_breaks(c, &edits);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, b.count >= (int64_t)c->n_steps, &edits);
+    if (!s) return;
     s->resource_low_ns = s->current_ns / 2;
     if (c->calls[b.example].op != UINT32_MAX)
         s->operation = gp_rule_label(c, GP_OP, c->t->events[GP_OP].name[c->calls[b.example].op]);
