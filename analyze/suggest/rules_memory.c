@@ -85,40 +85,34 @@ static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item)
 
 struct stored {
     double bytes, fp32_bytes;
-    int64_t count, memory_ns, fp32_ns;
+    int64_t count, memory_ns;
     uint32_t longest; /* item; UINT32_MAX none */
 };
 
-static struct stored find_stored(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+static void check_low_precision(struct gp_rule_ctx *c)
 {
     struct stored sum = {.longest = UINT32_MAX};
+    struct gp_suggestion edits = {0};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const struct gp_item_work *w = &c->work[i];
         if (w->bound.regime != GP_REGIME_MEMORY || !gp_rule_is_here(c, i)) continue;
-        sum.memory_ns += gp_rule_dur(c, i);
+        int64_t dur = gp_rule_dur(c, i);
+        sum.memory_ns += dur;
         sum.bytes += w->share.bytes_high;
         if (!is_fp32(c, i)) continue;
         sum.count++;
-        sum.fp32_ns += gp_rule_dur(c, i);
+        edits.current_ns += dur;
         sum.fp32_bytes += w->share.bytes_high;
-        if (sum.longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, sum.longest)) sum.longest = i;
-        if (!s) continue;
-        double dur = (double)gp_rule_dur(c, i);
-        gp_rule_edit_dur(s, i, (int64_t)(dur * (1 - SAVED_LOW)), (int64_t)(dur * (1 - SAVED_HIGH)));
+        if (sum.longest == UINT32_MAX || dur > gp_rule_dur(c, sum.longest)) sum.longest = i;
+        gp_rule_edit_dur(&edits, i, (int64_t)((double)dur * (1 - SAVED_LOW)),
+                         (int64_t)((double)dur * (1 - SAVED_HIGH)));
     }
-    return sum;
-}
-
-static void check_low_precision(struct gp_rule_ctx *c)
-{
-    struct stored sum = find_stored(c, NULL);
-    if (sum.longest == UINT32_MAX || gp_pct(sum.memory_ns, c->busy_ns) < MEMORY_PCT) return;
-    if (100 * sum.fp32_bytes < FP32_PCT * sum.bytes) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_stored(c, s);
+    bool enough = sum.longest != UINT32_MAX && gp_pct(sum.memory_ns, c->busy_ns) >= MEMORY_PCT &&
+                  100 * sum.fp32_bytes >= FP32_PCT * sum.bytes;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     double part = 100 * sum.fp32_bytes / sum.bytes;
     s->operation = gp_rule_item_label(c, sum.longest);
-    s->current_ns = gp_rule_per_step(c, sum.fp32_ns);
     s->resource_low_ns = (int64_t)(SAVED_LOW * (double)s->current_ns);
     s->resource_high_ns = (int64_t)(SAVED_HIGH * (double)s->current_ns);
     s->description = gp_rule_text(

@@ -427,7 +427,7 @@ static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
     sum->elementwise_ns += c->items[from].kind == GP_FRAME_ELEMENTWISE ? total : 0;
     sum->saved_ns += total - batched;
     if (n > sum->most) sum->most = n, sum->longest = from;
-    for (uint32_t i = from; s && i < to; i++) {
+    for (uint32_t i = from; i < to; i++) {
         gp_rule_edit_high(s, GP_EDIT_DUR, i, batched / n);
         if (i == from) continue;
         gp_rule_edit_high(s, GP_EDIT_GAP, i, 0);
@@ -435,25 +435,20 @@ static void batch_run(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
     }
 }
 
-static struct batches find_batches(const struct gp_rule_ctx *c, struct gp_suggestion *s)
-{
-    struct batches sum = {.longest = UINT32_MAX};
-    for (uint32_t from = 0, to; from < c->p->items.n; from = to) {
-        for (to = from + 1; to < c->p->items.n && repeats(c, to);) to++;
-        batch_run(c, from, to, &sum, s);
-    }
-    return sum;
-}
-
 static void check_batching(struct gp_rule_ctx *c)
 {
-    struct batches sum = find_batches(c, NULL);
-    if (sum.runs < (int64_t)c->n_steps || gp_pct(sum.total_ns, c->busy_ns) < BATCH_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_batches(c, s);
+    struct batches sum = {.longest = UINT32_MAX};
+    struct gp_suggestion edits = {0};
+    for (uint32_t from = 0, to; from < c->p->items.n; from = to) {
+        for (to = from + 1; to < c->p->items.n && repeats(c, to);) to++;
+        batch_run(c, from, to, &sum, &edits);
+    }
+    bool enough = sum.runs >= (int64_t)c->n_steps && gp_pct(sum.total_ns, c->busy_ns) >= BATCH_PCT;
+    edits.current_ns = sum.total_ns;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->unsure = sum.elementwise_ns * 2 > sum.total_ns; /* each may change what the one before wrote */
     s->operation = gp_rule_item_label(c, sum.longest);
-    s->current_ns = gp_rule_per_step(c, sum.total_ns);
     s->resource_high_ns = gp_rule_per_step(c, sum.saved_ns);
     s->description = gp_rule_text(
         c,
