@@ -60,7 +60,7 @@ static void shorten(const struct gp_rule_ctx *c, const struct text *text, struct
         int64_t dur = gp_rule_dur(c, i), empty = c->s->empty_ns < dur ? c->s->empty_ns : dur;
         int64_t low = most < 1 ? (int64_t)((double)dur * most) : dur, high = (int64_t)((double)dur * part);
         sum->gpu_ns += dur;
-        if (s) gp_rule_edit_dur(s, i, low > empty ? low : empty, high > empty ? high : empty);
+        gp_rule_edit_dur(s, i, low > empty ? low : empty, high > empty ? high : empty);
     }
 }
 
@@ -74,7 +74,7 @@ static void leave_out(const struct gp_rule_ctx *c, uint32_t from, uint32_t to, s
         ns += gp_rule_dur(c, i), multiplies |= c->items[i].kind == GP_FRAME_GEMM;
     if (!multiplies) return;
     sum->before_ns += ns;
-    for (uint32_t i = from; s && i < to; i++) {
+    for (uint32_t i = from; i < to; i++) {
         gp_rule_edit_high(s, GP_EDIT_GONE, i, 0);
         gp_rule_edit_launch(c, s, c->p->items.at[i].call);
     }
@@ -100,24 +100,19 @@ static uint32_t follow(const struct gp_rule_ctx *c, uint32_t from, struct sum *s
     return last;
 }
 
-static struct sum find_texts(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+static void check_no_cache(struct gp_rule_ctx *c)
 {
     struct sum sum = {0};
+    struct gp_suggestion edits = {0};
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         const char *name = gp_rule_name(c, i);
         if (!c->items[i].backward && gp_kernel_gathers(name) && !gp_kernel_joins(name))
-            i = follow(c, i, &sum, s);
+            i = follow(c, i, &sum, &edits);
     }
-    return sum;
-}
-
-static void check_no_cache(struct gp_rule_ctx *c)
-{
-    struct sum sum = find_texts(c, NULL);
-    if (sum.texts < (int64_t)c->n_steps || gp_pct(sum.gpu_ns + sum.before_ns, c->plan_ns) < SHARE_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    find_texts(c, s);
-    s->current_ns = s->resource_high_ns = gp_rule_per_step(c, sum.gpu_ns + sum.before_ns);
+    edits.current_ns = sum.gpu_ns + sum.before_ns;
+    bool enough = sum.texts >= (int64_t)c->n_steps && gp_pct(edits.current_ns, c->plan_ns) >= SHARE_PCT;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
     s->description = gp_rule_text(
         c,
         "The model reads all of a text again for each of %lld new tokens per step, up to %lld rows: %s on "

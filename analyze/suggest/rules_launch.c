@@ -382,7 +382,7 @@ static void check_scan_loop(struct gp_rule_ctx *c)
     struct gp_host_memo memo = {.hs = &c->v->hs};
     struct gp_suggestion edits = {0};
     uint32_t last = GP_HOST_NONE;
-    int64_t launches = 0, loops = 0, gpu_ns = 0;
+    int64_t launches = 0, gpu_ns = 0;
     for (uint32_t k = 0; k < c->p->calls.n && c->jax; k++) {
         const struct gp_replay_call *call = &c->p->replay.calls.at[k];
         uint32_t node = gp_rule_outermost(c, &memo, c->calls[k].node, GP_NEED(GP_RANGE), is_while);
@@ -399,7 +399,6 @@ static void check_scan_loop(struct gp_rule_ctx *c)
             if (unrolls) GP_VEC_PUSH(&edits.low, ((struct gp_edit){(enum gp_edit_kind)kind, k, 0}));
             gp_rule_edit_high(&edits, (enum gp_edit_kind)kind, k, 0);
         }
-        loops += node != last;
         last = node;
     }
     gp_host_memo_release(&memo);
@@ -407,12 +406,9 @@ static void check_scan_loop(struct gp_rule_ctx *c)
         gp_pct(edits.current_ns, c->plan_ns) >= LOOP_PCT) {
         gp_rule_absorb(c, calls, " small_graphs cuda_graph compile tiny_kernels fusion batching ", NULL);
         struct gp_suggestion *s = gp_rule_suggest_edits(c, true, &edits);
-        s->description =
-            gp_rule_text(c,
-                         "XLA launches each turn of a compiled loop anew: %lld launches per step, of "
-                         "loops that run %s, %s each on the GPU",
-                         (long long)gp_rule_per_step(c, launches), gp_rule_times(c, loops),
-                         gp_rule_ns(c, gpu_ns / launches));
+        s->description = gp_rule_text(
+            c, "XLA launches each turn of compiled loops anew: %lld launches per step, %s each on the GPU",
+            (long long)gp_rule_per_step(c, launches), gp_rule_ns(c, gpu_ns / launches));
         gp_rule_evidence_count(s, "launches", gp_rule_per_step(c, launches));
     }
     gp_suggestion_release(&edits);
