@@ -81,8 +81,7 @@ static int add_item(struct gp_expects *to, const struct gp_expect_item *item, ui
                           .low = item->low,
                           .high = item->high,
                           .line = number};
-    e.subject = gp_intern(&to->strings, subject.data, subject.n);
-    gp_buf_release(&subject);
+    e.subject = gp_intern_buf(&to->strings, &subject);
     if (e.metric == UINT32_MAX)
         return gp_fail(err, GP_E_SYNTAX, -1, "prediction %" PRIu32 ": unknown %s \"%.100s\"", number,
                        item->sort == GP_EXPECT_IDLE ? "idle cause" : "metric", item->name);

@@ -227,9 +227,7 @@ static gp_sid label_of(struct blocks *b, const struct side *s, uint32_t i)
     if (kernel->kind != GP_FRAME_MEMCPY && kernel->kind != GP_FRAME_MEMSET)
         gp_name_kernel_label(&label, name, n);
     else gp_buf_put(&label, name, n);
-    gp_sid sid = gp_intern(&b->d->strings, label.data, label.n);
-    gp_buf_release(&label);
-    return sid;
+    return gp_intern_buf(&b->d->strings, &label);
 }
 
 static void put_names(struct blocks *b, struct gp_diff_block *k, int side, uint32_t first, uint32_t n)
@@ -269,9 +267,7 @@ static gp_sid block_label(struct blocks *b, const struct gp_diff_block *k)
     }
     double all = k->kernels[side];
     if (all > reported) gp_buf_printf(&text, " + %.0f more", all - reported);
-    gp_sid sid = gp_intern(&b->d->strings, text.data, text.n);
-    gp_buf_release(&text);
-    return sid;
+    return gp_intern_buf(&b->d->strings, &text);
 }
 
 /* ---- blocks ---- */

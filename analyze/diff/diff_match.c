@@ -139,9 +139,7 @@ static gp_sid key_of(struct matcher *m, struct name *n, bool family)
     if (m->d->opts.by == GP_DIFF_BY_LINE) put_without_line(&text, name, len);
     else if (family) gp_kernel_family(&text, name, len);
     else gp_kernel_code(&text, name, len);
-    *key = gp_intern(&m->d->strings, text.data, text.n);
-    gp_buf_release(&text);
-    return *key;
+    return *key = gp_intern_buf(&m->d->strings, &text);
 }
 
 /* Names of one key that are still unmatched. */

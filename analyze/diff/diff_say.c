@@ -190,8 +190,7 @@ static void say_headline(struct gp_diff *d)
             if (!strcmp(gp_diff_str(d, d->reasons.at[i].id), "algorithm"))
                 gp_buf_printf(&b, "; %s", gp_diff_str(d, d->reasons.at[i].text));
     }
-    d->summary.headline = gp_intern(&d->strings, b.data, b.n);
-    gp_buf_release(&b);
+    d->summary.headline = gp_intern_buf(&d->strings, &b);
 }
 
 /* ---- notes ---- */

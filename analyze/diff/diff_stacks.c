@@ -57,9 +57,7 @@ static gp_sid clean(struct gp_diff *d, const char *name, size_t n)
     while (end && text.data[end - 1] >= '0' && text.data[end - 1] <= '9') end--;
     if (end && end < text.n && text.data[end - 1] == ' ') text.data[end - 1] = '_';
     if (!text.n) gp_buf_puts(&text, "[no name]");
-    gp_sid sid = gp_intern(&d->strings, text.data, text.n);
-    gp_buf_release(&text);
-    return sid;
+    return gp_intern_buf(&d->strings, &text);
 }
 
 static gp_sid leaf_of(struct stacks *s, const struct gp_profile *p, const struct gp_profile_kernel *k,

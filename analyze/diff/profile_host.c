@@ -224,9 +224,7 @@ static gp_sid meta_text(struct gp_profile *p, const struct gp_trace *t, const ch
         else if (*c == '\\' && c[1]) gp_buf_putc(&text, *++c);
         else if (!strchr("\"[]\n", *c)) gp_buf_putc(&text, *c);
     }
-    gp_sid sid = gp_intern(&p->strings, text.n ? text.data : "", text.n);
-    gp_buf_release(&text);
-    return sid;
+    return gp_intern_buf(&p->strings, &text);
 }
 
 /* The models of the devices with work, each once, in the order of the lanes. */

@@ -198,9 +198,7 @@ static gp_sid operator_at(struct gp_hta *h, const struct gp_view *v, uint32_t ro
     gp_sid name = v->t->events[GP_OP].name[v->hs.nodes[node].row];
     struct gp_buf label = {0};
     gp_name_op_label(&label, gp_trace_str(v->t, name), gp_string_len(&v->t->strings, name));
-    gp_sid sid = gp_intern(&h->strings, label.data, label.n);
-    gp_buf_release(&label);
-    return sid;
+    return gp_intern_buf(&h->strings, &label);
 }
 
 static void push_memory(struct gp_hta *h, const struct gp_view *v, const struct memory *m)

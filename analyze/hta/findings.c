@@ -240,9 +240,7 @@ static gp_sid worst_culprit(struct whole *w, uint32_t cause)
     if (!worst || !is_named(worst)) return 0;
     struct gp_buf b = {0};
     put_culprit(&b, w->h, worst);
-    gp_sid where = gp_intern(&w->h->strings, b.data, b.n);
-    gp_buf_release(&b);
-    return where;
+    return gp_intern_buf(&w->h->strings, &b);
 }
 
 /* A gap that is at least a quarter of the time of its cause, with what the host did in it unless the line

@@ -490,8 +490,7 @@ static void add_graph(struct graph_adder *a, const struct node_event *e, size_t 
     struct gp_buf name = {0};
     gp_name_demangle(&name, gp_trace_str(a->v->t, worst->name),
                      gp_string_len(&a->v->t->strings, worst->name));
-    s.worst_node_name = gp_intern(&a->h->strings, name.data ? name.data : "", name.n);
-    gp_buf_release(&name);
+    s.worst_node_name = gp_intern_buf(&a->h->strings, &name);
     s.worst_node_min_ns = worst->min_ns;
     s.worst_node_max_ns = worst->max_ns;
     GP_VEC_PUSH(&a->h->graphs, s);

@@ -258,10 +258,8 @@ static gp_sid name_ops(struct gp_strings *strings, const struct call *c, size_t 
         if (b.n) gp_buf_putc(&b, '+');
         gp_buf_puts(&b, ops[i]);
     }
-    gp_sid sid = gp_intern(strings, b.data, b.n);
-    gp_buf_release(&b);
     free(ops);
-    return sid;
+    return gp_intern_buf(strings, &b);
 }
 
 /* What a kernel did that served N calls. */

@@ -79,9 +79,7 @@ static gp_sid label_of(struct adding *a, uint32_t node)
     struct gp_buf label = {0};
     gp_name_range_label(&label, gp_trace_str(t, name), gp_string_len(&t->strings, name));
     if (!label.n) gp_buf_puts(&label, "[no name]");
-    *known = gp_intern(&a->h->strings, label.data, label.n);
-    gp_buf_release(&label);
-    return *known;
+    return *known = gp_intern_buf(&a->h->strings, &label);
 }
 
 /* Memory allocated by the process on its devices after ROW, which is on DEVICE: from the allocator's own

@@ -104,9 +104,7 @@ static gp_sid key_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t 
     struct gp_buf b = {0};
     if (!s->stacks.at[stack].n) return 0;
     gp_site_key(&b, s, stack);
-    gp_sid key = gp_intern(&m->strings, b.data ? b.data : "", b.n);
-    gp_buf_release(&b);
-    return key;
+    return gp_intern_buf(&m->strings, &b);
 }
 
 /* Who asked; and of what the device has, how much could this process have had at most: all, unless others

@@ -35,9 +35,7 @@ static gp_sid label_of(struct naming *n, gp_sid sid)
     struct gp_buf b = {0};
     gp_name_range_label(&b, gp_string(&n->s->strings, sid), gp_string_len(&n->s->strings, sid));
     if (!b.n) gp_buf_puts(&b, "[no name]");
-    *known = gp_intern(&n->m->strings, b.data, b.n);
-    gp_buf_release(&b);
-    return *known;
+    return *known = gp_intern_buf(&n->m->strings, &b);
 }
 
 /* The open range that MARK ends: the innermost one of its name. */

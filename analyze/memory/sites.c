@@ -235,9 +235,7 @@ static gp_sid module_of(struct gp_memory *m, const struct gp_snapshot *s, uint32
     f.line = -1;
     struct gp_buf b = {0};
     put_frame(&b, s, &f);
-    gp_sid sid = gp_intern(&m->strings, b.data ? b.data : "", b.n);
-    gp_buf_release(&b);
-    return sid;
+    return gp_intern_buf(&m->strings, &b);
 }
 
 static gp_sid range_of(struct gp_memory *m, const struct gp_snapshot *s, uint32_t stack)

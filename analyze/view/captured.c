@@ -37,9 +37,7 @@ static gp_sid make_label(struct gp_captured *c, int what, const char *text, size
     struct gp_buf label = {0};
     if (what == RANGE) gp_name_range_label(&label, text, n);
     else put_without_line(&label, text, n);
-    gp_sid sid = gp_intern(&c->labels, label.n ? label.data : "", label.n);
-    gp_buf_release(&label);
-    return sid;
+    return gp_intern_buf(&c->labels, &label);
 }
 
 static gp_sid label_of_event(struct gp_captured *c, int what, gp_sid name)

@@ -66,9 +66,7 @@ static gp_sid join_args(struct gp_trace *t, const char *const *parts, size_t n)
     }
     if (!b.n) return 0;
     gp_buf_putc(&b, '}');
-    gp_sid sid = gp_intern(&t->strings, b.data, b.n);
-    gp_buf_release(&b);
-    return sid;
+    return gp_intern_buf(&t->strings, &b);
 }
 
 /* The digits after KEY in the inside of a JSON object, where they may be in quotes; 0: there are none. */

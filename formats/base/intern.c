@@ -5,6 +5,7 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#include "formats/base/buf.h"
 
 /* ---- hash.h ---- */
 
@@ -87,6 +88,13 @@ gp_sid gp_intern(struct gp_strings *s, const char *p, size_t n)
 }
 
 gp_sid gp_intern_cstr(struct gp_strings *s, const char *p) { return gp_intern(s, p, strlen(p)); }
+
+gp_sid gp_intern_buf(struct gp_strings *s, struct gp_buf *b)
+{
+    gp_sid sid = gp_intern(s, b->n ? b->data : "", b->n);
+    gp_buf_release(b);
+    return sid;
+}
 
 gp_sid gp_intern_find(const struct gp_strings *s, const char *p, size_t n)
 {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "formats/base/declare.h"
 #include "formats/base/hash.h"
 #include "formats/base/mem.h"
 
@@ -30,6 +31,8 @@ struct gp_strings {
 /* The sid of N bytes at S, which are copied if they are new. Strings over 4 GiB abort. */
 gp_sid gp_intern(struct gp_strings *s, const char *p, size_t n);
 gp_sid gp_intern_cstr(struct gp_strings *s, const char *p);
+/* Of what B holds, which is released. */
+gp_sid gp_intern_buf(struct gp_strings *s, struct gp_buf *b);
 /* With their `hash` in another table. */
 gp_sid gp_intern_hashed(struct gp_strings *s, const char *p, size_t n, uint64_t hash);
 /* The sid of the bytes, or UINT32_MAX if they were never interned. */

@@ -16,9 +16,7 @@ gp_sid gp_clog_sid(struct gp_clog_reader *rd, const struct gp_json_value *v)
     if (v->kind != GP_JSON_ODD_STRING) return 0;
     struct gp_buf b = {0};
     gp_json_decode(&b, v->p, v->n);
-    gp_sid sid = gp_intern(&rd->log->strings, b.n ? b.data : "", b.n);
-    gp_buf_release(&b);
-    return sid;
+    return gp_intern_buf(&rd->log->strings, &b);
 }
 
 int64_t gp_clog_int(const struct gp_json_value *v, int64_t dflt)

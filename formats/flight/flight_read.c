@@ -55,8 +55,7 @@ static void add_items(void *ctx, struct gp_pickle_value *self, const struct gp_p
     }
     b.data[0] = '[';
     self->kind = SIZES;
-    self->u = gp_intern(&f->strings, b.data, b.n);
-    gp_buf_release(&b);
+    self->u = gp_intern_buf(&f->strings, &b);
 }
 
 /* The name of a group for people, which tells it from others: "default_pg (0)". */
@@ -65,9 +64,7 @@ static gp_sid group_name(struct gp_flight *f, const char *name, const char *desc
     struct gp_buf b = {0};
     bool described = *description && strcmp(description, "undefined") != 0;
     gp_buf_printf(&b, described ? "%s (%s)" : "%s%s", described ? description : "", name);
-    gp_sid sid = gp_intern(&f->strings, b.n ? b.data : "", b.n);
-    gp_buf_release(&b);
-    return sid;
+    return gp_intern_buf(&f->strings, &b);
 }
 
 static void take_tuple(void *ctx, struct gp_pickle_value *self, const struct gp_pickle_value *items, size_t n)

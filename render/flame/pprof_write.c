@@ -125,9 +125,7 @@ static uint64_t string_of(struct writer *w, const char *s, size_t n)
 {
     struct gp_buf clean = {0};
     gp_text_clean(&clean, s, n);
-    gp_sid sid = gp_intern(&w->strings, clean.n ? clean.data : "", clean.n);
-    gp_buf_release(&clean);
-    return sid;
+    return gp_intern_buf(&w->strings, &clean);
 }
 
 static uint64_t cstring_of(struct writer *w, const char *s) { return string_of(w, s, strlen(s)); }
