@@ -26,10 +26,9 @@ struct maker {
     struct gp_map kernel_hashes;  /* -> index into kernels; hashes that meet go to the next key */
     GP_VEC(uint64_t) name_hashes; /* by kernel */
     struct gp_map names;          /* name in the trace -> sid */
-    uint32_t *place_of;           /* by host event, NONE: not made */
+    struct gp_host_memo place_of; /* a host event */
     struct gp_map place_hashes;
     struct gp_map labels;            /* table << 32 | name in the trace -> sid */
-    GP_VEC(uint32_t) chain;          /* scratch of place_of_host */
     uint32_t *dealt;                 /* rows by lane */
     uint8_t *seen;                   /* by row: its launch is known */
     uint8_t *launched;               /* by host event: it launched something already */
@@ -48,10 +47,7 @@ static gp_sid full_name(struct maker *m, gp_sid name)
     if (*known != NONE) return *known;
     struct gp_buf full = {0};
     gp_name_demangle(&full, gp_trace_str(m->t, name), gp_string_len(&m->t->strings, name));
-    gp_sid sid = gp_intern(&m->p->strings, full.n ? full.data : "", full.n);
-    gp_buf_release(&full);
-    *gp_map_put(&m->names, name, NONE) = sid;
-    return sid;
+    return *known = gp_intern_buf(&m->p->strings, &full);
 }
 
 static uint32_t add_kernel(struct maker *m, const struct gp_profile_kernel *k)
@@ -91,16 +87,11 @@ static uint32_t kernel_of(struct maker *m, uint32_t row)
 static gp_sid make_label(struct maker *m, enum gp_table table, const char *text, size_t n)
 {
     struct gp_buf label = {0};
-    if (table == GP_RANGE) gp_name_range_label(&label, text, n);
-    else if (table == GP_PYTHON) gp_name_python_label(&label, text, n);
-    else if (table == GP_OP) gp_name_op_label(&label, text, n);
-    else gp_buf_put(&label, text, n);
+    gp_name_label(&label, table, text, n);
     if (!label.n) gp_buf_puts(&label, "[no name]");
     for (size_t i = 0; i < label.n; i++)
         if (label.data[i] == ';' || (unsigned char)label.data[i] < 0x20) label.data[i] = ' ';
-    gp_sid sid = gp_intern(&m->p->strings, label.data, label.n);
-    gp_buf_release(&label);
-    return sid;
+    return gp_intern_buf(&m->p->strings, &label);
 }
 
 static gp_sid label_of(struct maker *m, enum gp_table table, gp_sid name)
@@ -133,8 +124,10 @@ static uint32_t add_place(struct maker *m, uint32_t parent, enum gp_frame_kind k
 
 /* The frame of a host event inside PARENT. Runtime calls and Python glue do not count as frames; a graph's
  * launch does, since it is all that its kernels have in common. */
-static uint32_t place_inside(struct maker *m, uint32_t parent, uint32_t node)
+static uint32_t place_inside(void *ctx, uint32_t node, uint32_t around)
 {
+    struct maker *m = ctx;
+    uint32_t parent = around == GP_HOST_NONE ? 0 : around;
     const struct gp_host_event *ev = &m->v->hs.nodes[node];
     enum gp_table table = (enum gp_table)ev->table;
     gp_sid name = m->t->events[table].name[ev->row];
@@ -154,16 +147,8 @@ static uint32_t place_inside(struct maker *m, uint32_t parent, uint32_t node)
 
 static uint32_t place_of_host(struct maker *m, uint32_t node)
 {
-    const struct gp_host_event *nodes = m->v->hs.nodes;
-    uint32_t at = node;
-    if (node == GP_HOST_NONE) return 0;
-    for (; at != GP_HOST_NONE && m->place_of[at] == NONE; at = nodes[at].parent) GP_VEC_PUSH(&m->chain, at);
-    uint32_t place = at == GP_HOST_NONE ? 0 : m->place_of[at];
-    while (m->chain.n) {
-        at = m->chain.at[--m->chain.n];
-        place = m->place_of[at] = place_inside(m, place, at);
-    }
-    return place;
+    uint32_t place = gp_host_memo_get(&m->place_of, node, place_inside, m);
+    return place == GP_HOST_NONE ? 0 : place;
 }
 
 /* Inside PLACE, which is that of host event NODE: what is around the capture of a graph's work. */
@@ -396,9 +381,7 @@ void gp_profile_make_events(struct gp_profile_job *j)
                       .t = j->t,
                       .kernel_of_config = gp_alloc((j->t->configs.n + 1) * sizeof *m.kernel_of_config)};
     memset(m.kernel_of_config, 0xff, (j->t->configs.n + 1) * sizeof *m.kernel_of_config);
-    m.place_of = gp_alloc(((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
-    memset(m.place_of, 0xff, ((size_t)j->v->hs.n + 1) * sizeof *m.place_of);
-    m.ops.hs = m.ranges.hs = &j->v->hs;
+    m.place_of.hs = m.ops.hs = m.ranges.hs = &j->v->hs;
     gp_captured_init(&m.captured, &j->v->hs, false);
     m.launched = gp_zalloc((size_t)j->v->hs.n + 1);
     m.dealt = gp_alloc((n + 1) * sizeof *m.dealt);
@@ -416,13 +399,10 @@ void gp_profile_make_events(struct gp_profile_job *j)
         add_lane_events(&m, program, lane, rows, known[lane]);
         finish_lane(&m, lane);
     }
-    GP_RELEASE(free, known, m.seen, m.launched, m.dealt, m.kernel_of_config, m.place_of);
-    gp_host_memo_release(&m.ops);
-    gp_host_memo_release(&m.ranges);
-    GP_RELEASE(gp_map_release, &m.kernel_hashes, &m.names, &m.place_hashes, &m.labels, &m.place_of_captured);
+    GP_RELEASE(free, known, m.seen, m.launched, m.dealt, m.kernel_of_config);
+    GP_RELEASE(gp_host_memo_release, &m.place_of, &m.ops, &m.ranges);
+    GP_RELEASE(gp_map_release, &m.kernel_hashes, &m.names, &m.place_hashes, &m.labels, &m.place_of_captured,
+               &m.place_at_line, &m.last_replay);
     GP_VEC_FREE(&m.name_hashes);
     gp_captured_release(&m.captured);
-    gp_map_release(&m.place_at_line);
-    gp_map_release(&m.last_replay);
-    GP_VEC_FREE(&m.chain);
 }

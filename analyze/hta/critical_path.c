@@ -60,32 +60,13 @@ struct walk {
 
 /* ---- labels ---- */
 
-static void put_label(struct gp_buf *to, enum gp_table table, const char *name, size_t n)
-{
-    switch (table) {
-    case GP_GPU: {
-        struct gp_buf plain = {0};
-        gp_name_demangle(&plain, name, n);
-        gp_name_kernel_label(to, plain.data, plain.n);
-        gp_buf_release(&plain);
-        break;
-    }
-    case GP_OP: gp_name_op_label(to, name, n); break;
-    case GP_RANGE: gp_name_range_label(to, name, n); break;
-    case GP_PYTHON: gp_name_python_label(to, name, n); break;
-    default: gp_buf_put(to, name, n);
-    }
-}
-
 static gp_sid label_of(struct walk *w, enum gp_table table, gp_sid name)
 {
     uint32_t *known = gp_map_put(&w->labels, (uint64_t)table << 32 | name, NONE);
     if (*known != NONE) return *known;
     struct gp_buf label = {0};
-    put_label(&label, table, gp_trace_str(w->v->t, name), gp_string_len(&w->v->t->strings, name));
-    *known = gp_intern(&w->h->strings, label.data, label.n);
-    gp_buf_release(&label);
-    return *known;
+    gp_name_label(&label, table, gp_trace_str(w->v->t, name), gp_string_len(&w->v->t->strings, name));
+    return *known = gp_intern_buf(&w->h->strings, &label);
 }
 
 /* The name in full; of our collector's traces demangled, as everywhere. */
@@ -95,9 +76,7 @@ static gp_sid full_name(struct walk *w, gp_sid name)
     if (*known != NONE) return *known;
     struct gp_buf full = {0};
     gp_name_demangle(&full, gp_trace_str(w->v->t, name), gp_string_len(&w->v->t->strings, name));
-    *known = gp_intern(&w->h->strings, full.data ? full.data : "", full.n);
-    gp_buf_release(&full);
-    return *known;
+    return *known = gp_intern_buf(&w->h->strings, &full);
 }
 
 static gp_sid kernel_label(struct walk *w, uint32_t row)

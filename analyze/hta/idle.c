@@ -67,9 +67,8 @@ struct adder {
     struct gp_hta_idle *idle;
     const struct gp_view *v;
     struct sample_count samples;
-    uint32_t *stack_of; /* by host event: number of its stack, NO_STACK: not known yet */
+    struct gp_host_memo stack_of; /* of a host event: the number of its stack */
     GP_VEC(struct stack) stacks;
-    GP_VEC(uint32_t) chain;  /* for stack_of(); empty */
     struct gp_map inner;     /* hash of a stack -> its number */
     struct gp_map inside;    /* stack, sort and name of an event inside it -> the stack of that */
     GP_VEC(struct sum) sums; /* of the device at hand */
@@ -123,8 +122,10 @@ static uint32_t number_of(struct adder *a, uint32_t around, enum sort sort, gp_s
 }
 
 /* The stack of a host event inside stack AROUND. */
-static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
+static uint32_t stack_inside(void *ctx, uint32_t id, uint32_t around)
 {
+    struct adder *a = ctx;
+    if (around == GP_HOST_NONE) around = 0;
     const struct gp_host_event *ev = &a->v->hs.nodes[id];
     enum sort sort = ev->table == GP_RANGE    ? SORT_RANGE
                      : ev->table == GP_PYTHON ? SORT_PYTHON
@@ -140,18 +141,8 @@ static uint32_t stack_inside(struct adder *a, uint32_t id, uint32_t around)
 
 static uint32_t stack_of(struct adder *a, uint32_t id)
 {
-    const struct gp_host_event *nodes = a->v->hs.nodes;
-    if (id == GP_HOST_NONE) return 0;
-    if (a->stack_of[id] != NO_STACK) return a->stack_of[id];
-    uint32_t top = nodes[id].parent;
-    for (; top != GP_HOST_NONE && a->stack_of[top] == NO_STACK; top = nodes[top].parent)
-        GP_VEC_PUSH(&a->chain, top);
-    uint32_t stack = top == GP_HOST_NONE ? 0 : a->stack_of[top];
-    while (a->chain.n) {
-        top = a->chain.at[--a->chain.n];
-        stack = a->stack_of[top] = stack_inside(a, top, stack);
-    }
-    return a->stack_of[id] = stack_inside(a, id, stack);
+    uint32_t stack = gp_host_memo_get(&a->stack_of, id, stack_inside, a);
+    return stack == GP_HOST_NONE ? 0 : stack;
 }
 
 /* ---- sums ---- */
@@ -247,9 +238,7 @@ static void *add_idle(void *arg)
 {
     struct gp_hta_idle *idle = arg;
     const struct gp_view *v = idle->v;
-    struct adder a = {.idle = idle, .v = v};
-    a.stack_of = gp_alloc(((size_t)v->hs.n + 1) * sizeof *a.stack_of);
-    memset(a.stack_of, 0xff, ((size_t)v->hs.n + 1) * sizeof *a.stack_of);
+    struct adder a = {.idle = idle, .v = v, .stack_of.hs = &v->hs};
     const struct gp_events *e = &v->t->events[GP_SAMPLE];
     a.samples.t = v->t;
     a.samples.first = gp_zalloc((v->t->tracks.n + 2) * sizeof *a.samples.first);
@@ -260,10 +249,11 @@ static void *add_idle(void *arg)
     GP_VEC_PUSH(&a.stacks, (struct stack){{0}});
     gp_idle_walk(v, add_piece, &a);
     finish_device(&a);
-    GP_RELEASE(free, a.stack_of, a.samples.first, a.samples.runs);
+    gp_host_memo_release(&a.stack_of);
+    GP_RELEASE(free, a.samples.first, a.samples.runs);
     a.samples = (struct sample_count){0};
     for (int i = 0; i < SORT_COUNT; i++) free(a.label_of[i]);
-    GP_RELEASE(gp_vec_free, &a.stacks, &a.sums, &a.chain, &a.sum_of);
+    GP_RELEASE(gp_vec_free, &a.stacks, &a.sums, &a.sum_of);
     GP_RELEASE(gp_map_release, &a.inner, &a.inside);
     return NULL;
 }

@@ -129,12 +129,10 @@ static struct gp_snapshot_frame make_frame(struct gp_snapshot *s, enum gp_table 
         split_python(s, name, n, &f);
         return f;
     }
-    if (table == GP_PYTHON) gp_name_python_label(&b, name, n);
-    else if (table == GP_RANGE) gp_name_range_label(&b, name, n);
-    else gp_buf_put(&b, name, n);
+    if (table == GP_OP) gp_buf_put(&b, name, n);
+    else gp_name_label(&b, table, name, n);
     f.kind = table == GP_PYTHON ? GP_SNAP_MODULE : table == GP_RANGE ? GP_SNAP_RANGE : GP_SNAP_OP;
-    f.name = gp_intern(&s->strings, b.n ? b.data : "", b.n);
-    gp_buf_release(&b);
+    f.name = gp_intern_buf(&s->strings, &b);
     return f;
 }
 

@@ -404,6 +404,22 @@ void gp_name_python_label(struct gp_buf *to, const char *name, size_t n)
     put_without_addresses(to, gp_span_cut(t, package_of(t), t.n));
 }
 
+void gp_name_label(struct gp_buf *to, enum gp_table table, const char *name, size_t n)
+{
+    struct gp_buf plain = {0};
+    switch (table) {
+    case GP_GPU:
+        gp_name_demangle(&plain, name, n);
+        gp_name_kernel_label(to, plain.data, plain.n);
+        break;
+    case GP_OP: gp_name_op_label(to, name, n); break;
+    case GP_RANGE: gp_name_range_label(to, name, n); break;
+    case GP_PYTHON: gp_name_python_label(to, name, n); break;
+    default: gp_buf_put(to, name, n);
+    }
+    gp_buf_release(&plain);
+}
+
 /* ---- metrics ---- */
 
 static const struct {

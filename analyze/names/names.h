@@ -1,5 +1,6 @@
 /* names.h -- turns recorded names into readable ones: demangled, without template and parameter lists, step
- * numbers and addresses. Knows nothing of traces; works on bytes. The full name is the caller's to keep.
+ * numbers and addresses. Works on bytes, and knows of traces only which tables they have. The full name is
+ * the caller's to keep.
  *
  *     struct gp_buf full = {0}, label = {0};
  *     gp_name_demangle(&full, name, n);            // "void at::native::reduce_kernel<512, 1,
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "formats/base/declare.h"
+#include "formats/model/trace.h"
 
 /* Longer mangled names stay mangled, and so do those whose plain form would pass the second limit: a few
  * hundred mangled bytes can stand for gigabytes. */
@@ -45,6 +47,10 @@ bool gp_name_is_backward(const char *name, size_t n);
 /* The label of a Python frame: the number of an nn.Module's instance goes, as do addresses of objects and
  * what comes before the package in a path. */
 void gp_name_python_label(struct gp_buf *to, const char *name, size_t n);
+
+/* The label of an event of TABLE: of a kernel's recorded name, which is demangled, of a range, an operator
+ * or a Python frame; any other name as it is. */
+void gp_name_label(struct gp_buf *to, enum gp_table table, const char *name, size_t n);
 
 /* Is this Python frame a "nn.Module: X" one? */
 bool gp_name_is_module(const char *name, size_t n);

@@ -7,8 +7,6 @@
 #include "formats/base/buf.h"
 #include "formats/model/stack_tree.h"
 
-#define NO_NODE UINT32_MAX
-
 static gp_sid name_of(const struct gp_query_stacks *s, gp_sid of_trace)
 {
     return gp_intern_from(s->names, &s->v->t->strings, of_trace);
@@ -68,8 +66,7 @@ static uint32_t below_line(struct gp_query_stacks *s, uint32_t stack, uint32_t e
     if (!found) return stack;
     struct gp_buf line = {0};
     gp_buf_printf(&line, "%s:%u", gp_stack_short_path(gp_trace_str(t, found->file)), found->line);
-    gp_sid name = gp_intern(s->names, line.data, line.n);
-    gp_buf_release(&line);
+    gp_sid name = gp_intern_buf(s->names, &line);
     return gp_calltree_child(&s->tree, stack, name, GP_FRAME_PYTHON);
 }
 
@@ -83,23 +80,6 @@ static uint32_t below(struct gp_query_stacks *s, uint32_t stack, uint32_t node)
         stack = below_forward(s, stack, node);
     if (table == GP_API) stack = below_line(s, stack, gp_get_stack(&t->events[GP_API], ev->row));
     return gp_calltree_child(&s->tree, stack, name_of(s, name), kind_of(t, table, name));
-}
-
-static uint32_t place_node(struct gp_query_stacks *s, uint32_t node)
-{
-    const struct gp_host_stack *hs = &s->v->hs;
-    uint32_t top = node, stack = 0;
-    s->chain.n = 0;
-    while (top != GP_HOST_NONE && s->place[top] == NO_NODE) {
-        GP_VEC_PUSH(&s->chain, top);
-        top = hs->nodes[top].parent;
-    }
-    if (top != GP_HOST_NONE) stack = s->place[top];
-    while (s->chain.n) {
-        uint32_t at = s->chain.at[--s->chain.n];
-        stack = s->place[at] = below(s, stack, at);
-    }
-    return stack;
 }
 
 /* What only the capture of a graph's work has follows the call that replayed it. */
@@ -140,10 +120,10 @@ void gp_query_stacks_make(struct gp_query_stacks *s, const struct gp_view *v, st
     s->v = v;
     s->names = names;
     s->place = gp_alloc(((size_t)v->hs.n + 1) * sizeof *s->place);
-    memset(s->place, 0xff, ((size_t)v->hs.n + 1) * sizeof *s->place);
     gp_backward_build(&s->backward, v->t, &v->hs);
     gp_captured_init(&s->captured, &v->hs, true);
-    for (uint32_t i = 0; i < v->hs.n; i++) place_node(s, i);
+    for (uint32_t i = 0; i < v->hs.n; i++) /* parents come first */
+        s->place[i] = below(s, gp_query_stack_of_node(s, v->hs.nodes[i].parent), i);
     for (uint32_t row = 0; row < gpu->n && (gpu->captured || gpu->stack); row++)
         if (gp_get_captured(gpu, row) || gp_get_stack(gpu, row))
             place_captured(s, row, gp_get_captured(gpu, row), gp_get_stack(gpu, row));
@@ -157,7 +137,7 @@ void gp_query_stacks_release(struct gp_query_stacks *s)
     gp_calltree_release(&s->tree);
     gp_map_release(&s->of_event);
     GP_RELEASE(free, s->place, s->exact);
-    GP_RELEASE(gp_vec_free, &s->chain, &s->modules);
+    GP_VEC_FREE(&s->modules);
     memset(s, 0, sizeof *s);
 }
 

@@ -40,7 +40,6 @@ struct gp_query_stacks {
     struct gp_map of_event;  /* row of GP_GPU, whose stack is not that of its call -> stack */
     struct gp_backward backward;
     struct gp_captured captured;
-    GP_VEC(uint32_t) chain;
     GP_VEC(uint32_t) modules;
 };
 

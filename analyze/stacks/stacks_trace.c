@@ -37,7 +37,7 @@ struct walk {
     const struct gp_host_stack *hs;
     const struct gp_backward *backward;
     uint32_t top;                 /* the node above everything from this trace */
-    uint32_t *place;              /* by host event: its node in the tree, NO_NODE: not made yet */
+    struct gp_host_memo *place;   /* of a host event: its node in the tree */
     struct leaf *leaves;          /* by config */
     struct gp_map named;          /* record kind << 32 | name -> the first config with both */
     struct gp_map labels;         /* table << 32 | name -> label */
@@ -46,7 +46,6 @@ struct walk {
     struct gp_map place_of_captured; /* node << 32 | path of a capture -> node */
     uint32_t *process_frame;         /* by process: its node below top; NULL: no process frames */
     uint32_t device_top; /* the node of the device at hand, or top; with the idle weight that of the cause */
-    GP_VEC(uint32_t) chain;   /* scratch of place_event */
     GP_VEC(uint32_t) modules; /* scratch of frames_of_modules */
     struct gp_host_memo module_of;
     struct gp_map place_of_module; /* where modules begin << 32 | host event -> node */
@@ -92,10 +91,7 @@ static gp_sid make_label(struct walk *w, enum gp_table table, const char *text, 
 {
     struct gp_buf label = {0};
     if (w->b->opts.raw) gp_buf_put(&label, text, n);
-    else if (table == GP_RANGE) gp_name_range_label(&label, text, n);
-    else if (table == GP_PYTHON) gp_name_python_label(&label, text, n);
-    else if (table == GP_OP) gp_name_op_label(&label, text, n);
-    else gp_buf_put(&label, text, n);
+    else gp_name_label(&label, table, text, n);
     if (!label.n) gp_buf_puts(&label, "[no name]");
     gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, n);
     gp_buf_release(&label);
@@ -209,22 +205,17 @@ static uint32_t frame_of_event(struct walk *w, uint32_t node, uint32_t id)
     return frame_below(w, node, label_of_host(w, (enum gp_table)ev->table, name), kind_of_host(w, ev, name));
 }
 
+static uint32_t place_inside(void *ctx, uint32_t id, uint32_t around)
+{
+    struct walk *w = ctx;
+    if (around == GP_HOST_NONE) around = start_of_track(w, gp_host_track(w->hs, id));
+    return frame_of_event(w, around, id);
+}
+
 /* The tree node of a host event: those of the events around it first. */
 static uint32_t place_event(struct walk *w, uint32_t id)
 {
-    w->chain.n = 0;
-    uint32_t top = id;
-    while (w->place[top] == NO_NODE) {
-        GP_VEC_PUSH(&w->chain, top);
-        if (w->hs->nodes[top].parent == GP_HOST_NONE) break;
-        top = w->hs->nodes[top].parent;
-    }
-    uint32_t node = w->place[top] == NO_NODE ? start_of_track(w, gp_host_track(w->hs, top)) : w->place[top];
-    while (w->chain.n) {
-        uint32_t k = w->chain.at[--w->chain.n];
-        node = w->place[k] = frame_of_event(w, node, k);
-    }
-    return node;
+    return gp_host_memo_get(w->place, id, place_inside, w);
 }
 
 static void put_number(struct gp_buf *to, const char *before, int64_t number)
@@ -396,8 +387,6 @@ static void add_gpu_event(struct walk *w, size_t row)
     b->stats.gpu_events++;
 }
 
-static void forget_places(struct walk *w) { memset(w->place, 0xff, w->hs->n * sizeof *w->place); }
-
 static int64_t device_of(const struct walk *w, size_t row)
 {
     return w->t->tracks.at[w->t->events[GP_GPU].track[row]].device;
@@ -412,7 +401,7 @@ static void add_gpu_by_device(struct walk *w, const int64_t *devices, size_t n)
         put_number(&label, "GPU ", devices[d]);
         w->device_top = labelled_child(w->b, w->top, &label, GP_FRAME_ROOT);
         gp_buf_release(&label);
-        forget_places(w);
+        gp_host_memo_release(w->place); /* made anew below another node */
         for (size_t i = 0; i < gpu->n; i++)
             if (device_of(w, i) == devices[d]) add_gpu_event(w, i);
     }
@@ -508,7 +497,7 @@ static void frame_processes(struct walk *w)
 struct idle {
     uint32_t device, top;                 /* the device at hand, and its node */
     uint32_t causes[GP_IDLE_CAUSE_COUNT]; /* nodes below it, NO_NODE: not made yet */
-    uint32_t *places[GP_IDLE_CAUSE_COUNT];
+    struct gp_host_memo places[GP_IDLE_CAUSE_COUNT];
 };
 
 /* The process that launched work on a device; UINT32_MAX if unknown. */
@@ -560,10 +549,10 @@ static uint32_t place_cause(struct walk *w, enum gp_idle_cause cause)
         gp_sid sid = gp_stacks_label(w->b, label.data, label.n, text, strlen(text));
         idle->causes[cause] = gp_calltree_child(&w->b->tree, idle->top, sid, GP_FRAME_IDLE);
         gp_buf_release(&label);
-        if (!idle->places[cause]) idle->places[cause] = gp_alloc(w->hs->n * sizeof *w->place);
-        memset(idle->places[cause], 0xff, w->hs->n * sizeof *w->place);
+        gp_host_memo_release(&idle->places[cause]);
+        idle->places[cause].hs = w->hs;
     }
-    w->place = idle->places[cause];
+    w->place = &idle->places[cause];
     w->device_top = idle->causes[cause];
     return w->device_top;
 }
@@ -582,10 +571,10 @@ static void add_idle_piece(void *ctx, const struct gp_idle_piece *p)
 static void add_idle(struct walk *w)
 {
     struct idle idle = {.device = UINT32_MAX};
-    uint32_t *place = w->place;
+    struct gp_host_memo *place = w->place;
     w->idle = &idle;
     gp_idle_walk(w->v, add_idle_piece, w);
-    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) free(idle.places[i]);
+    for (int i = 0; i < GP_IDLE_CAUSE_COUNT; i++) gp_host_memo_release(&idle.places[i]);
     w->place = place;
     w->idle = NULL;
 }
@@ -660,13 +649,12 @@ static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct g
                     bool several)
 {
     const struct gp_trace *t = v->t;
-    struct walk w = {.b = b, .v = v, .t = t, .hs = &v->hs, .backward = backward};
-    w.module_of.hs = w.hs;
+    struct gp_host_memo place = {.hs = &v->hs};
+    struct walk w = {
+        .b = b, .v = v, .t = t, .hs = &v->hs, .backward = backward, .place = &place, .module_of.hs = &v->hs};
     gp_captured_init(&w.captured, w.hs, w.b->opts.raw || w.b->opts.show_python_glue);
     w.top = w.device_top = several ? frame_of_trace(b, t) : GP_CALLTREE_ROOT;
-    w.place = gp_alloc(w.hs->n * sizeof *w.place);
     w.leaves = gp_zalloc((t->configs.n + 1) * sizeof *w.leaves);
-    forget_places(&w);
     if (b->opts.weight != GP_WEIGHT_IDLE) frame_processes(&w);
     if (b->opts.weight == GP_WEIGHT_IDLE) add_idle(&w);
     else if (b->opts.weight == GP_WEIGHT_CPU) add_cpu(&w);
@@ -675,14 +663,12 @@ static void add_set(struct gp_stacks *b, const struct gp_view *v, const struct g
     mark_sampled(&w);
     b->stats.overlapping += w.hs->overlapping;
     b->stats.duplicate_corr += v->at.duplicate_corr;
-    GP_RELEASE(gp_map_release, &w.labels, &w.place_of_track, &w.place_of_captured);
+    GP_RELEASE(gp_map_release, &w.labels, &w.place_of_track, &w.place_of_captured, &w.named,
+               &w.place_of_module);
     gp_captured_release(&w.captured);
-    gp_map_release(&w.named);
-    GP_VEC_FREE(&w.chain);
     GP_VEC_FREE(&w.modules);
-    gp_host_memo_release(&w.module_of);
-    gp_map_release(&w.place_of_module);
-    GP_RELEASE(free, w.place, w.leaves, w.process_frame);
+    GP_RELEASE(gp_host_memo_release, &w.module_of, &place);
+    GP_RELEASE(free, w.leaves, w.process_frame);
 }
 
 static void add_view(struct gp_stacks *const *b, size_t n, const struct gp_view *v, bool several)
