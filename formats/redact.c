@@ -304,24 +304,16 @@ static void redact_rest(struct redaction *r)
     }
 }
 
-static bool is_any(const char *key, const char *const *of, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(key, of[i])) return true;
-    return false;
-}
-
 static void redact_meta(struct redaction *r)
 {
-    static const char *const removed[] = {"command", "traceName", "filter", "start", "stop"};
-    static const char *const same[] = {"collector", "api_level", "displayTimeUnit", "deviceProperties"};
     struct gp_trace *t = r->t;
     size_t n = 0;
     for (size_t i = 0; i < t->meta.n; i++) {
         struct gp_meta m = t->meta.at[i];
         const char *key = gp_trace_str(t, m.key);
-        if (is_any(key, removed, GP_COUNT(removed))) continue;
-        m.value = is_any(key, same, GP_COUNT(same)) ? kept(r, m.value) : args_of(r, m.value);
+        if (gp_is_choice("command|traceName|filter|start|stop", key)) continue;
+        bool same = gp_is_choice("collector|api_level|displayTimeUnit|deviceProperties", key);
+        m.value = same ? kept(r, m.value) : args_of(r, m.value);
         m.key = kept(r, m.key);
         t->meta.at[n++] = m;
     }

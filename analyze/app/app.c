@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "analyze/app/operands.h"
 #include "formats/base/buf.h"
-#include "formats/base/count.h"
+#include "formats/base/str.h"
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 
@@ -22,15 +22,8 @@ int gp_app_file(const char *path, size_t most,
                 int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err), void *ctx,
                 struct gp_err *err)
 {
-    return gp_app_saved(path, NULL, most, parse, ctx, err);
-}
-
-int gp_app_saved(const char *path, bool (*is_saved)(const void *head, size_t n), size_t most,
-                 int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err), void *ctx,
-                 struct gp_err *err)
-{
     struct gp_buf text = {0};
-    int failed = gp_input_all(path, is_saved, most, &text, err);
+    int failed = gp_input_all(path, NULL, most, &text, err);
     if (!failed && parse(ctx, text.n ? text.data : "", text.n, err)) failed = gp_err_context(err, "%s", path);
     gp_buf_release(&text);
     return failed;
@@ -43,15 +36,6 @@ void gp_app_inputs(struct gp_app *f, const char *const *paths, size_t n)
     f->threads = gp_threads_share(f->opts->common.threads, n);
 }
 
-/* Formats that nobody reads as text. */
-static bool is_picture(const char *format)
-{
-    static const char *const names[] = {"html", "svg", "pprof"};
-    for (size_t i = 0; format && i < GP_COUNT(names); i++)
-        if (!strcmp(format, names[i])) return true;
-    return false;
-}
-
 int gp_app_open(struct gp_app *f, const struct gp_tool *tool, const struct gp_app_opts *opts,
                 struct gp_err *err)
 {
@@ -62,10 +46,10 @@ int gp_app_open(struct gp_app *f, const struct gp_tool *tool, const struct gp_ap
     gp_cli_progress(tool, &opts->common, &f->progress);
     if (opts->width && strcmp(opts->common.format, "text") != 0)
         return gp_fail(err, GP_E_USAGE, -1, "--width requires --format text");
-    if (!opts->common.output && is_picture(opts->common.format) && isatty(STDOUT_FILENO))
+    const char *format = opts->common.format;
+    if (!opts->common.output && format && gp_is_choice("html|svg|pprof", format) && isatty(STDOUT_FILENO))
         return gp_fail(err, GP_E_USAGE, -1,
-                       "%s is not written to a terminal; redirect the output or name a file with -o",
-                       opts->common.format);
+                       "%s is not written to a terminal; redirect the output or name a file with -o", format);
     if (!opts->classes) return 0;
     f->classes = &f->own_classes;
     return gp_app_file(opts->classes, GP_SMALL_FILE_BYTES, parse_classes, &f->own_classes, err);

@@ -161,12 +161,6 @@ GP_MUST_CHECK int gp_app_file(const char *path, size_t most,
                               int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err),
                               void *ctx, struct gp_err *err);
 
-/* The same for a file that a tool of ours has saved: one whose first bytes are not what IS_SAVED accepts is
- * not read on, only handed to PARSE, which knows how to call it. */
-GP_MUST_CHECK int gp_app_saved(const char *path, bool (*is_saved)(const void *head, size_t n), size_t most,
-                               int (*parse)(void *ctx, const char *text, size_t n, struct gp_err *err),
-                               void *ctx, struct gp_err *err);
-
 /* An error if nothing in T can be used. */
 GP_MUST_CHECK int gp_app_check_usable(const struct gp_trace *t, struct gp_err *err);
 /* An error unless the inputs have GPU events, GPU_EVENTS in all, or --allow-empty is given. CUT: one of them

@@ -21,8 +21,6 @@ static inline const struct gp_compile *gp_compile_of(const struct gp_row_of *x) 
 
 /* The frame of a compile id of a process; NULL. */
 struct gp_compile_frame *gp_compile_frame_of(struct gp_compile *c, uint32_t process, gp_sid compile_id);
-/* Does a steady step hold AT_NS? */
-bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns);
 /* Is it a failure of the compiler that comes back with each compile of the function? One with a number is an
  * ordinary break. */
 bool gp_compile_in_vain(const struct gp_compile_break *b);

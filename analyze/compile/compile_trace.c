@@ -43,7 +43,7 @@ static int find_steps(struct gp_compile_trace *to, const struct gp_view *v, cons
     return failed;
 }
 
-bool gp_compile_in_steps(const struct gp_compile_trace *t, int64_t at_ns)
+static bool in_steps(const struct gp_compile_trace *t, int64_t at_ns)
 {
     GP_SEARCH(low, 0, t->steps.n, middle, t->steps.at[middle].end_ns <= at_ns);
     return low < t->steps.n && t->steps.at[low].begin_ns <= at_ns;
@@ -71,7 +71,7 @@ static void find_regions(struct gp_compile *c, struct gp_compile_trace *to, cons
             GP_VEC_PUSH(&to->regions,
                         (struct gp_compile_region){.compile_id = gp_intern(&c->log->strings, name, n),
                                                    .track = e->track[i],
-                                                   .steady = gp_compile_in_steps(to, e->start_ns[i]),
+                                                   .steady = in_steps(to, e->start_ns[i]),
                                                    .begin_ns = e->start_ns[i],
                                                    .end_ns = e->start_ns[i] + e->dur_ns[i]});
         }
@@ -94,7 +94,7 @@ static void find_graphs(struct gp_compile *c, struct gp_compile_trace *to, const
             GP_VEC_PUSH(&to->graphs, (struct gp_compile_seen){.name = key, .gpu_ns = -1});
             s = &to->graphs.at[to->graphs.n - 1];
         }
-        s->count += gp_compile_in_steps(to, e->start_ns[i]);
+        s->count += in_steps(to, e->start_ns[i]);
         GP_VEC_PUSH(&to->calls, (struct gp_compile_region){.compile_id = key,
                                                            .track = e->track[i],
                                                            .begin_ns = e->start_ns[i],
@@ -126,7 +126,7 @@ static void find_kernels(struct gp_compile *c, struct gp_compile_trace *to, cons
         const char *name = gp_trace_str(t, gp_gpu_config(t, i)->name);
         int64_t begin, end;
         if (!gp_starts(name, "triton_") || !gp_steps_launch_time(v, (uint32_t)i, false, &begin, &end) ||
-            !gp_compile_in_steps(to, begin))
+            !in_steps(to, begin))
             continue;
         gp_sid sid = gp_intern_cstr(&c->log->strings, name);
         struct gp_compile_seen *s = seen_of(to->kernels.at, to->kernels.n, sid);
@@ -170,7 +170,7 @@ static void find_products(struct gp_compile_trace *to, const struct gp_trace *t)
         struct gp_shapes s;
         size_t op = 0;
         while (op < sizeof ops / sizeof *ops && strcmp(ops[op].name, name) != 0) op++;
-        if (op == sizeof ops / sizeof *ops || !gp_compile_in_steps(to, e->start_ns[i]) ||
+        if (op == sizeof ops / sizeof *ops || !in_steps(to, e->start_ns[i]) ||
             !gp_shapes_read(&s, gp_trace_str(t, gp_get_extra(e, i))))
             continue;
         const struct gp_shape *a = gp_shapes_tensor(&s, ops[op].first),

@@ -3,7 +3,6 @@
 #include <string.h>
 #include "analyze/cost/work_models_priv.h"
 #include "analyze/names/name_predicates.h"
-#include "formats/base/count.h"
 
 enum { SECTOR = 32 }; /* bytes that memory gives at least */
 
@@ -259,10 +258,8 @@ bool gp_of_lists(struct gp_work *w, const struct gp_shapes *s, const struct gp_w
 bool gp_of_triton(struct gp_work *w, const struct gp_shapes *s, const char *op)
 {
     double moved = 0, most = 0;
-    static const char *const parts[] = {"embedding", "index", "gather", "scatter", "slice"};
-    if (!gp_kernel_is_triton_fused(op)) return false;
-    for (size_t i = 0; i < GP_COUNT(parts); i++)
-        if (strstr(op, parts[i])) return false; /* touches part of its input */
+    static const char in_part[] = " embedding index gather scatter slice "; /* touch part of their input */
+    if (!gp_kernel_is_triton_fused(op) || gp_name_has_one_of(op, in_part)) return false;
     for (int i = 0; i < s->n; i++) {
         gp_tensor t = gp_shapes_tensor(s, i);
         if (!t) continue;

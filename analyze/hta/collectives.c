@@ -438,7 +438,7 @@ static void finish(struct gp_hta *h)
 
 /* ---- clock error ---- */
 
-int64_t gp_hta_clock_residual(const struct gp_hta *h)
+static int64_t clock_residual(const struct gp_hta *h)
 {
     int64_t worst = 0;
     for (size_t i = 0; i < h->offsets.n; i++)
@@ -448,13 +448,13 @@ int64_t gp_hta_clock_residual(const struct gp_hta *h)
 
 bool gp_hta_is_late(const struct gp_hta *h, const struct gp_straggler *s)
 {
-    int64_t residual = gp_hta_clock_residual(h);
+    int64_t residual = clock_residual(h);
     return s->times_last && s->lateness_ns / (int64_t)s->times_last / 3 >= residual;
 }
 
 void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h)
 {
-    int64_t residual = gp_hta_clock_residual(h);
+    int64_t residual = clock_residual(h);
     if (!residual) return;
     gp_buf_puts(b, " The clocks of the ranks agree to within ");
     gp_scale_put(b, GP_UNIT_NS, residual);

@@ -79,9 +79,6 @@ struct gp_straggler {
     int64_t caused_wait_ns; /* waiting of the others in those where it was last */
 };
 
-/* How well the aligned clocks of H agree: the worst deviation of the ends of collectives; 0 where they are
- * one clock. */
-int64_t gp_hta_clock_residual(const struct gp_hta *h);
 /* Is it late by more than the clocks leave open: by three residuals or more, each time? Nothing else is
  * reported. */
 bool gp_hta_is_late(const struct gp_hta *h, const struct gp_straggler *s);

@@ -30,7 +30,6 @@ enum gp_watch_kind {
     GP_WATCH_BACK,
     GP_WATCH_ALL_SLOWER
 };
-const char *gp_watch_kind_name(enum gp_watch_kind kind);
 struct gp_watch_event {
     enum gp_watch_kind kind;
     int64_t time_ns;            /* since the first digest */

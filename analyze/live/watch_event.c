@@ -3,8 +3,6 @@
 
 static const char *const kinds[] = {"slow", "recovered", "changed", "silent", "back", "all_slower", NULL};
 
-const char *gp_watch_kind_name(enum gp_watch_kind kind) { return kinds[kind]; }
-
 #define AT(member) offsetof(struct gp_watch_event, member)
 
 static const struct gp_slow *slow_of(const void *row) { return ((const struct gp_watch_event *)row)->slow; }
@@ -15,7 +13,7 @@ static void put_text(struct gp_cell *c, const char *text)
     if (text) gp_cell_text(c, text);
 }
 
-GP_GETTER(get_kind) { gp_cell_text(c, gp_watch_kind_name(((const struct gp_watch_event *)row)->kind)); }
+GP_GETTER(get_kind) { gp_cell_text(c, kinds[((const struct gp_watch_event *)row)->kind]); }
 
 GP_GETTER(get_text) { put_text(c, *(const char *const *)gp_member_at(row, f)); }
 

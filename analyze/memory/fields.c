@@ -54,12 +54,6 @@ void gp_memory_cell_label(struct gp_cell *c, const struct gp_row_of *x, const ch
     gp_buf_release(label);
 }
 
-void gp_memory_cell_ns(struct gp_cell *c, int64_t ns)
-{
-    c->none = ns == INT64_MIN;
-    c->i = ns;
-}
-
 void gp_memory_cell_known(struct gp_cell *c, bool known, uint64_t v)
 {
     c->none = !known;
@@ -117,5 +111,6 @@ void gp_memory_get_device(struct gp_cell *c, const struct gp_field *f, const voi
 void gp_memory_get_ns(struct gp_cell *c, const struct gp_field *f, const void *row,
                       GP_UNUSED const struct gp_row_of *x)
 {
-    gp_memory_cell_ns(c, *(const int64_t *)gp_member_at(row, f));
+    c->i = *(const int64_t *)gp_member_at(row, f);
+    c->none = c->i == INT64_MIN;
 }

@@ -167,8 +167,7 @@ void gp_memory_cell_device(struct gp_cell *c, const struct gp_row_of *x, const s
 /* TEXT, and for people LABEL, which is released. */
 void gp_memory_cell_label(struct gp_cell *c, const struct gp_row_of *x, const char *text,
                           struct gp_buf *label);
-/* A time; INT64_MIN is unknown. V, if it is known. */
-void gp_memory_cell_ns(struct gp_cell *c, int64_t ns);
+/* V, if it is known. */
 void gp_memory_cell_known(struct gp_cell *c, bool known, uint64_t v);
 
 extern const char *const gp_memory_froms[];          /* "recorded", "guess" */

@@ -58,18 +58,14 @@ bool gp_idle_loads_data(enum gp_table table, const char *name, size_t n)
 {
     static const char *const parts[] = {"dataloader", "data load", "load data", "loading data",
                                         "torch utils data "};
-    static const char *const ranges[] = {"load",          "loading",       "loader",     "data",
-                                         "fetch batch",   "load batch",    "next batch", "get batch",
-                                         "batch loading", "fetch data",    "get data",   "data fetch",
-                                         "data loader",   "input pipeline"};
+    static const char ranges[] = "load|loading|loader|data|fetch batch|load batch|next batch|get batch|"
+                                 "batch loading|fetch data|get data|data fetch|data loader|input pipeline";
     char words[256];
     if (table == GP_API) return false;
     plain_words(words, sizeof words, name, n);
     for (size_t i = 0; i < GP_COUNT(parts); i++)
         if (strstr(words, parts[i])) return true;
-    for (size_t i = 0; i < GP_COUNT(ranges) && table == GP_RANGE; i++)
-        if (!strcmp(words, ranges[i])) return true;
-    return false;
+    return table == GP_RANGE && gp_is_choice(ranges, words);
 }
 
 /* ---- the walk ---- */

@@ -38,8 +38,8 @@ static uint32_t configure(struct gp_perfworks *p, void *host, const char *const 
     return *code ? 0 : (uint32_t)k.passes;
 }
 
-uint32_t gp_measure_passes(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
-                           const char *const *names, size_t n, int *code)
+static uint32_t passes_of(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
+                          const char *const *names, size_t n, int *code)
 {
     uint8_t *config = NULL;
     size_t bytes;
@@ -112,7 +112,7 @@ static int refuse(const struct gp_measure_plan *plan, struct gp_perfworks *p, en
     int code;
     for (size_t i = 0; i < plan->names.n; i++) {
         kept[n] = plan->names.at[i];
-        uint32_t passes = gp_measure_passes(p, kind, chip, kept, n + 1, &code);
+        uint32_t passes = passes_of(p, kind, chip, kept, n + 1, &code);
         if (passes && passes <= most) {
             n++;
             continue;
@@ -174,8 +174,7 @@ static void put_sets(struct gp_buf *b, struct gp_perfworks *p, const char *chip)
         int code = 0;
         uint32_t passes = 0;
         if (!gp_metric_names_parse(&names, name, chip, &err))
-            passes =
-                gp_measure_passes(p, GP_PLAN_RANGES, chip, (const char *const *)names.at, names.n, &code);
+            passes = passes_of(p, GP_PLAN_RANGES, chip, (const char *const *)names.at, names.n, &code);
         if (passes)
             gp_buf_printf(b, "  %-10s %2u %-6s %2zu metrics: %s\n", name, (unsigned)passes,
                           passes == 1 ? "pass" : "passes", names.n, what);

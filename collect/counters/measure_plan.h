@@ -35,10 +35,6 @@ GP_MUST_CHECK int gp_measure_plan_make(struct gp_measure_plan *plan, struct gp_p
                                        enum gp_plan_kind kind, const char *chip, const char *text,
                                        uint32_t most, struct gp_err *err);
 void gp_measure_plan_release(struct gp_measure_plan *plan, struct gp_perfworks *p);
-/* The passes that N metrics take together on CHIP; 0: they cannot be measured together, with *CODE of
- * CUPTI. */
-uint32_t gp_measure_passes(struct gp_perfworks *p, enum gp_plan_kind kind, const char *chip,
-                           const char *const *names, size_t n, int *code);
 
 /* ---- the list of metrics ----
  * The metrics of a chip as text: sets with their passes, then all names with units. Needs no GPU.

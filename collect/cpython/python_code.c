@@ -45,8 +45,8 @@ static bool kind_of(const struct gp_py_layout *o, uint32_t state, unsigned *kind
     return (*kind == 1 || *kind == 2 || *kind == 4) && state >> (o->str_kind + 3) & 1;
 }
 
-bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
-                size_t size)
+static bool read_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
+                      size_t size)
 {
     uint8_t head[128], chars[4 * CHARS_MOST];
     if (o->str_ascii > sizeof head || !gp_remote_get(remote, at, head, o->str_ascii)) return false;
@@ -118,9 +118,9 @@ static bool load(struct gp_py_codes *codes, struct gp_py_code *c)
     if (codes->code_type && c->marks[0] != codes->code_type) return false;
     c->copies_n = 0;
     c->first = (int32_t)gp_take_u32(code, o->code_first);
-    if (!gp_py_text(o, codes->remote, c->marks[2], text, sizeof text)) return false;
+    if (!read_text(o, codes->remote, c->marks[2], text, sizeof text)) return false;
     c->name = gp_intern_cstr(codes->strings, text);
-    if (!gp_py_text(o, codes->remote, c->marks[1], text, sizeof text)) return false;
+    if (!read_text(o, codes->remote, c->marks[1], text, sizeof text)) return false;
     c->file = gp_intern_cstr(codes->strings, text);
     if (!load_lines(codes, c, c->marks[3]) || !load_start(codes, c, code)) return false;
     if (!gp_remote_get(codes->remote, c->at, again, o->code_bytes)) return false;

@@ -56,10 +56,6 @@ uint32_t gp_py_code_line(struct gp_py_codes *codes, const struct gp_py_code *c, 
 void gp_py_codes_trim(struct gp_py_codes *codes);
 void gp_py_codes_release(struct gp_py_codes *codes);
 
-/* The text of the str at AT, as UTF-8, cut after 1000 characters; false if there is none. */
-bool gp_py_text(const struct gp_py_layout *o, const struct gp_remote *remote, uint64_t at, char *to,
-                size_t size);
-
 /* ---- line tables ----
  * The line of an instruction, from the line table of its code object: three encodings, of
  * 3.9, 3.10, and 3.11 on. Pure; a table may hold anything.

@@ -257,7 +257,7 @@ void gp_records_release_events(struct gp_records *r)
 
 static const uint32_t TIMED = UINT32_MAX - 1; /* a record with times was there */
 
-void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind)
+static void hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind)
 {
     w->tick = r->tick;
     gp_records_note_time(r, w->end_ns);
@@ -267,7 +267,7 @@ void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_
     else r->stats.sets++;
 }
 
-void gp_records_hold_timeless(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
+static void hold_timeless(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c)
 {
     uint32_t *at = gp_map_put(&r->timeless_at, w->corr, UINT32_MAX);
     if (*at == TIMED) return;
@@ -276,7 +276,7 @@ void gp_records_hold_timeless(struct gp_records *r, struct gp_held_work *w, cons
     GP_VEC_PUSH(&r->timeless, *w);
 }
 
-void gp_records_timed(struct gp_records *r, uint32_t corr)
+static void note_timed(struct gp_records *r, uint32_t corr)
 {
     uint32_t *at = gp_map_put(&r->timeless_at, corr, UINT32_MAX);
     if (*at < TIMED) r->timeless.at[*at].corr = 0;
@@ -302,7 +302,7 @@ uint64_t gp_records_end_timeless(struct gp_records *r)
         if (at) {
             w->start_ns = r->measured.at[*at].start_ns;
             w->end_ns = r->measured.at[*at].end_ns;
-            gp_records_hold_known(r, w, GP_KERNEL);
+            hold_known(r, w, GP_KERNEL);
         } else {
             lost += w->corr != 0;
         }
@@ -332,7 +332,7 @@ void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct 
     if (is_of_a_pause(r, w)) return;
     if (r->opts.measured && gp_record_is_of_counters(gp_trace_str(&r->trace, c->name))) return;
     if (!gp_held_is_usable(w) && r->opts.measured && c->kind == GP_KERNEL) {
-        gp_records_hold_timeless(r, w, c);
+        hold_timeless(r, w, c);
         return;
     }
     if (!gp_held_is_usable(w)) {
@@ -340,7 +340,7 @@ void gp_records_hold(struct gp_records *r, struct gp_held_work *w, const struct 
         gp_records_lose(r, "GPU events", "no usable time", 1);
         return;
     }
-    if (r->opts.measured && c->kind == GP_KERNEL && w->node == GP_NO_ID) gp_records_timed(r, w->corr);
+    if (r->opts.measured && c->kind == GP_KERNEL && w->node == GP_NO_ID) note_timed(r, w->corr);
     w->config = gp_trace_config(&r->trace, c);
-    gp_records_hold_known(r, w, c->kind);
+    hold_known(r, w, c->kind);
 }

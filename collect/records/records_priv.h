@@ -88,12 +88,6 @@ void gp_records_end_launches(struct gp_records *r, bool all);
 
 /* CUPTI runs a kernel of its own behind each that it measures. */
 static inline bool gp_record_is_of_counters(const char *kernel) { return !strcmp(kernel, "WaitNs"); }
-/* A kernel with times came. */
-void gp_records_timed(struct gp_records *r, uint32_t corr);
-/* A kernel without times: it waits for its counters, or for its other record. */
-void gp_records_hold_timeless(struct gp_records *r, struct gp_held_work *w, const struct gp_config *c);
-/* Hold work of KIND with its config and times. */
-void gp_records_hold_known(struct gp_records *r, struct gp_held_work *w, uint32_t kind);
 /* Nothing more comes. How many launches were measured of which CUPTI handed out no kernel at all? Ask before
  * the next one. */
 uint64_t gp_records_vanished(const struct gp_records *r);

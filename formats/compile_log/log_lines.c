@@ -52,7 +52,7 @@ static int64_t clock_us(const char *s, const char *end)
     return ((h * 60 + m) * 60 + sec) * 1000000 + us;
 }
 
-const char *gp_log_prefix(const char *s, const char *end, struct gp_log_line *r)
+static const char *read_prefix(const char *s, const char *end, struct gp_log_line *r)
 {
     enum { CLOCK = 15 };
     s = skip_decoration(s, end);
@@ -81,7 +81,7 @@ bool gp_log_sniff(const uint8_t *head, size_t n)
     for (int i = 0; i < SNIFFED_LINES && s < all; i++) {
         const char *end = memchr(s, '\n', (size_t)(all - s));
         if (!end) end = all;
-        if (gp_log_prefix(s, end, &r)) return true;
+        if (read_prefix(s, end, &r)) return true;
         s = end + 1;
     }
     return false;
@@ -200,7 +200,7 @@ bool gp_log_lines_next(struct gp_log_lines *l, struct gp_log_line *r)
         const char *s = l->data + l->at, *end = s + stop;
         int64_t offset = l->base + (int64_t)l->at;
         *r = (struct gp_log_line){.offset = offset};
-        const char *text = gp_log_prefix(s, end, r);
+        const char *text = read_prefix(s, end, r);
         if (!text) {
             count_other(l, s, end, offset);
             l->at += stop;

@@ -70,8 +70,6 @@ void gp_log_lines_release(struct gp_log_lines *l);
  * carriage returns at their ends are left out. */
 void gp_log_payload(const struct gp_log_line *r, struct gp_buf *to);
 
-/* Does the line at S begin with a prefix? *R gets its fields; its text begins at the result. NULL: no. */
-const char *gp_log_prefix(const char *s, const char *end, struct gp_log_line *r);
 /* Do N bytes look like such a log: do the first lines hold any record? */
 bool gp_log_sniff(const uint8_t *head, size_t n);
 

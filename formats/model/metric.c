@@ -1,5 +1,7 @@
 #include "formats/model/metric.h"
 
+#include "formats/base/str.h"
+
 static bool same_metric(const struct gp_metric *a, const struct gp_metric *b)
 {
     return a->name == b->name && a->unit == b->unit && a->type == b->type && a->reduce == b->reduce &&
@@ -35,11 +37,8 @@ void gp_metric_put(struct gp_trace *t, size_t row, uint32_t set, const double *v
 
 enum gp_metric_reduce gp_metric_reduce_of(const char *name)
 {
-    static const char *const rollups[] = {".sum", ".avg", ".min", ".max"};
     const char *dot = strchr(name, '.');
-    for (size_t i = 0; dot && i < GP_COUNT(rollups); i++)
-        if (!strcmp(dot, rollups[i])) return GP_REDUCE_SUM;
-    return GP_REDUCE_MEAN;
+    return dot && gp_is_choice(".sum|.avg|.min|.max", dot) ? GP_REDUCE_SUM : GP_REDUCE_MEAN;
 }
 
 bool gp_trace_distorted(const struct gp_trace *t)

@@ -113,6 +113,5 @@ void gp_nsys_read_syncs(struct gp_nsys *n);   /* CUDA events and waits */
 void gp_nsys_read_memory(struct gp_nsys *n);  /* allocations, page faults */
 void gp_nsys_read_graphs(struct gp_nsys *n);  /* ranges around captures of graph nodes */
 void gp_nsys_read_samples(struct gp_nsys *n); /* of the CPUs */
-void gp_nsys_read_target(struct gp_nsys *n);  /* devices, counters, clocks, facts, the tool's own warnings */
 
 #endif

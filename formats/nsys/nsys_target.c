@@ -280,7 +280,7 @@ static void read_warnings(struct gp_nsys *n)
     gp_sqlite_end(&scan);
 }
 
-void gp_nsys_read_target(struct gp_nsys *n)
+static void read_target(struct gp_nsys *n)
 {
     struct target t = {.n = n};
     load_ordinals(&t);
@@ -314,6 +314,6 @@ void gp_nsys_read(struct gp_trace *t, struct gp_sqlite *db)
     gp_nsys_read_memory(&n);
     gp_nsys_read_graphs(&n);
     gp_nsys_read_samples(&n);
-    gp_nsys_read_target(&n);
+    read_target(&n);
     gp_nsys_release(&n);
 }

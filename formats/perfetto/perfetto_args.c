@@ -44,7 +44,7 @@ static const struct {
 #undef X
 };
 
-enum gp_pr_key gp_pr_key(struct gp_pr *r, gp_sid text)
+static enum gp_pr_key known_key(struct gp_pr *r, gp_sid text)
 {
     while (text >= r->key_of.n) GP_VEC_PUSH(&r->key_of, 0);
     uint8_t *known = &r->key_of.at[text];
@@ -173,7 +173,7 @@ static bool take_column(struct gp_pr *r, uint32_t key, const struct gp_pr_value 
 void gp_pr_take_arg(struct gp_pr *r, gp_sid text, const struct gp_pr_value *v)
 {
     struct gp_pr_event *e = &r->event;
-    uint32_t key = gp_pr_key(r, text);
+    uint32_t key = known_key(r, text);
     uint64_t number;
     bool taken = false;
     if (key == GP_PF_KEY_TABLE || key == GP_PF_KEY_DURATION || key == GP_PF_KEY_LAUNCHED) {

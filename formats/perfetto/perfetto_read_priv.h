@@ -156,7 +156,6 @@ void gp_pr_sequences_release(struct gp_pr *r);
 
 /* ---- perfetto_args.c ---- */
 
-enum gp_pr_key gp_pr_key(struct gp_pr *r, gp_sid text);
 /* Forget the event before. */
 void gp_pr_begin_event(struct gp_pr *r);
 void gp_pr_take_arg(struct gp_pr *r, gp_sid key, const struct gp_pr_value *v);

@@ -18,7 +18,7 @@ void gp_builder_issue(struct gp_builder *b, enum gp_issue_kind kind, uint64_t of
 
 /* ---- equal things are one ---- */
 
-uint32_t gp_builder_frame(struct gp_builder *b, const struct gp_snapshot_frame *f)
+static uint32_t frame_index(struct gp_builder *b, const struct gp_snapshot_frame *f)
 {
     struct gp_snapshot *s = b->s;
     uint32_t words[4] = {f->name, f->file, (uint32_t)f->line, f->kind};
@@ -54,7 +54,7 @@ uint32_t gp_snapshot_stack(struct gp_snapshot *s, struct gp_map *ids, const uint
     }
 }
 
-uint16_t gp_builder_stream(struct gp_builder *b, uint64_t stream, uint64_t offset)
+static uint16_t stream_index(struct gp_builder *b, uint64_t stream, uint64_t offset)
 {
     if (stream == b->last_stream) return b->last_stream_index;
     uint32_t next = (uint32_t)b->s->streams.n;
@@ -68,7 +68,7 @@ uint16_t gp_builder_stream(struct gp_builder *b, uint64_t stream, uint64_t offse
     return b->last_stream_index = (uint16_t)*at;
 }
 
-uint16_t gp_builder_context(struct gp_builder *b, const struct gp_snapshot_context *c, uint64_t offset)
+static uint16_t context_index(struct gp_builder *b, const struct gp_snapshot_context *c, uint64_t offset)
 {
     uint32_t words[3] = {c->compiled, c->metadata, c->category};
     uint64_t key = gp_hash_bytes(words, sizeof words);
@@ -164,7 +164,7 @@ void gp_fields_row(struct gp_builder *b, size_t index, const struct gp_pickle_va
         case GP_KEY_ADDR:
         case GP_KEY_DEVICE_FREE: r->addr[index] = unsigned_of(v); break;
         case GP_KEY_SIZE: r->size[index] = size_of(b, v, offset); break;
-        case GP_KEY_STREAM: r->stream[index] = gp_builder_stream(b, unsigned_of(v), offset); break;
+        case GP_KEY_STREAM: r->stream[index] = stream_index(b, unsigned_of(v), offset); break;
         case GP_KEY_TIME_US: r->time_ns[index] = time_of(b, v, offset); break;
         case GP_KEY_FRAMES: r->stack[index] = stack_of(v); break;
         case GP_KEY_COMPILE_CONTEXT: c.compiled = text_of(v); break;
@@ -173,7 +173,7 @@ void gp_fields_row(struct gp_builder *b, size_t index, const struct gp_pickle_va
         default: break;
         }
     }
-    if (c.compiled || c.metadata || c.category) r->context[index] = gp_builder_context(b, &c, offset);
+    if (c.compiled || c.metadata || c.category) r->context[index] = context_index(b, &c, offset);
     check_row(b, index, offset);
 }
 
@@ -192,7 +192,7 @@ size_t gp_fields_frame(struct gp_builder *b, size_t index, const struct gp_pickl
         default: break;
         }
     }
-    return gp_builder_frame(b, &f);
+    return frame_index(b, &f);
 }
 
 static void take_pool(struct gp_snapshot_segment *s, const struct gp_pickle_value *v)

@@ -103,10 +103,6 @@ struct gp_builder {
 
 /* Count an issue at OFFSET. */
 void gp_builder_issue(struct gp_builder *b, enum gp_issue_kind kind, uint64_t offset);
-/* Indices of equal things, added where they are new. */
-uint32_t gp_builder_frame(struct gp_builder *b, const struct gp_snapshot_frame *f);
-uint16_t gp_builder_stream(struct gp_builder *b, uint64_t stream, uint64_t offset);
-uint16_t gp_builder_context(struct gp_builder *b, const struct gp_snapshot_context *c, uint64_t offset);
 /* Put N pairs into entry, frame, segment ... number INDEX of its table (snapshot_fields.c). A frame gets
  * another index. */
 void gp_fields_row(struct gp_builder *b, size_t index, const struct gp_pickle_value *pairs, size_t n,

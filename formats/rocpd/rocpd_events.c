@@ -269,7 +269,7 @@ static void read_gauges(struct gp_rocpd *r)
     GP_RELEASE(gp_vec_free, &times, &gauges);
 }
 
-void gp_rocpd_events(struct gp_rocpd *r)
+static void read_events(struct gp_rocpd *r)
 {
     if (r->t->need & GP_NEED(GP_COUNTER)) read_gauges(r);
     if (r->t->need & GP_NEED(GP_GPU)) {
@@ -299,7 +299,7 @@ void gp_rocpd_read(struct gp_trace *t, struct gp_sqlite *db)
         if (!gp_starts(name, FIRST)) continue;
         struct gp_rocpd r = {.t = t, .db = db, .suffix = name + strlen(FIRST)};
         gp_rocpd_load(&r);
-        gp_rocpd_events(&r);
+        read_events(&r);
         gp_rocpd_release(&r);
     }
     gp_trace_set_meta(t, "collector", collector, strlen(collector));

@@ -78,8 +78,4 @@ uint32_t gp_rocpd_stream(struct gp_rocpd *r, const struct gp_rocpd_place *place)
 uint32_t gp_rocpd_device(struct gp_rocpd *r, int64_t process, int64_t agent);
 void gp_rocpd_release(struct gp_rocpd *r);
 
-/* ---- rocpd_events.c ---- */
-
-void gp_rocpd_events(struct gp_rocpd *r);
-
 #endif
