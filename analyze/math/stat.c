@@ -125,8 +125,8 @@ static struct gp_stat_p normally(double off, double variance, size_t n, size_t m
 /* ---- Mann-Whitney ---- */
 
 struct item {
+    bool counts; /* it is of b */
     int64_t value;
-    bool b;
 };
 
 GP_COMPARE(by_value, struct item, GP_UP(value))
@@ -135,22 +135,24 @@ GP_COMPARE(by_value, struct item, GP_UP(value))
 struct ranked {
     uint64_t sum_b;
     double ties; /* sum of t^3 - t over groups of T equal ones */
-    size_t groups;
 };
 
-/* RANK may be NULL. */
-static struct ranked rank_items(const struct item *item, size_t n, uint32_t *rank)
+/* AT are N sorted elements of SIZE bytes, each with a bool first: does it count for the sum? RANK may be
+ * NULL. */
+static struct ranked rank_sorted(const void *at, size_t n, size_t size,
+                                 int (*compare)(const void *a, const void *b), uint32_t *rank)
 {
+    const char *p = at;
     struct ranked r = {0};
     for (size_t i = 0, end; i < n; i = end) {
-        uint64_t of_b = 0;
-        for (end = i; end < n && item[end].value == item[i].value; end++) of_b += item[end].b;
+        uint64_t count = 0;
+        for (end = i; end < n && !compare(p + i * size, p + end * size); end++)
+            count += *(const bool *)(p + end * size);
         uint64_t doubled = i + 1 + end; /* the mean of i + 1 .. end, twice */
         for (size_t k = i; rank && k < end; k++) rank[k] = (uint32_t)doubled;
         double t = (double)(end - i);
-        r.sum_b += doubled * of_b;
+        r.sum_b += doubled * count;
         r.ties += t * t * t - t;
-        r.groups++;
     }
     return r;
 }
@@ -158,7 +160,7 @@ static struct ranked rank_items(const struct item *item, size_t n, uint32_t *ran
 static struct gp_stat_p exact_ranks(const struct item *item, size_t n, size_t m)
 {
     uint32_t rank[GP_STAT_RANKS_EXACT];
-    uint32_t sum = (uint32_t)rank_items(item, n + m, rank).sum_b;
+    uint32_t sum = (uint32_t)rank_sorted(item, n + m, sizeof *item, by_value, rank).sum_b;
     bool smaller_b = m <= n;
     if (!smaller_b) sum = (uint32_t)((n + m) * (n + m + 1)) - sum; /* A's; all doubled ranks are N (N + 1) */
     sum = halve_if_even(rank, n + m, sum);
@@ -180,23 +182,23 @@ struct gp_stat_p gp_stat_mann_whitney(const int64_t *a, size_t n, const int64_t 
 {
     if (!n || !m) return nothing(n, m);
     struct item *item = gp_alloc((n + m) * sizeof *item);
-    for (size_t i = 0; i < n; i++) item[i] = (struct item){a[i], false};
-    for (size_t i = 0; i < m; i++) item[n + i] = (struct item){b[i], true};
+    for (size_t i = 0; i < n; i++) item[i] = (struct item){false, a[i]};
+    for (size_t i = 0; i < m; i++) item[n + i] = (struct item){true, b[i]};
     qsort(item, n + m, sizeof *item, by_value);
     struct gp_stat_p p;
     if (item[0].value == item[n + m - 1].value) p = nothing(n, m);
     else if (n + m <= GP_STAT_RANKS_EXACT) p = exact_ranks(item, n, m);
-    else p = normal_ranks(rank_items(item, n + m, NULL), n, m);
+    else p = normal_ranks(rank_sorted(item, n + m, sizeof *item, by_value, NULL), n, m);
     free(item);
     return p;
 }
 
 /* ---- signed ranks ---- */
 
-/* The size of a difference: TOP / BOTTOM >= 1 for ratios, TOP with BOTTOM 1 for differences. */
+/* A ratio, TOP / BOTTOM >= 1. */
 struct pair {
+    bool counts; /* b > a */
     uint64_t top, bottom;
-    bool more; /* b > a */
 };
 
 /* P / Q against R / S, by their continued fractions when the products would not fit. */
@@ -217,44 +219,17 @@ GP_COMPARE(by_size, struct pair, GP_THEN(compare_fractions(x->top, x->bottom, y-
 
 static uint64_t at_least_1(int64_t v) { return v < 1 ? 1 : (uint64_t)v; }
 
-static struct pair pair_of(int64_t a, int64_t b, bool ratio)
-{
-    if (ratio) {
-        uint64_t x = at_least_1(a), y = at_least_1(b);
-        return x < y ? (struct pair){y, x, true} : (struct pair){x, y, false};
-    }
-    return a < b ? (struct pair){(uint64_t)b - (uint64_t)a, 1, true}
-                 : (struct pair){(uint64_t)a - (uint64_t)b, 1, false};
-}
-
-/* As rank_items. */
-static struct ranked rank_pairs(const struct pair *pair, size_t n, uint32_t *rank)
-{
-    struct ranked r = {0};
-    for (size_t i = 0, end; i < n; i = end) {
-        uint64_t more = 0;
-        for (end = i; end < n && !by_size(&pair[i], &pair[end]); end++) more += pair[end].more;
-        uint64_t doubled = i + 1 + end;
-        for (size_t k = i; rank && k < end; k++) rank[k] = (uint32_t)doubled;
-        double t = (double)(end - i);
-        r.sum_b += doubled * more;
-        r.ties += t * t * t - t;
-        r.groups++;
-    }
-    return r;
-}
-
 static struct gp_stat_p test_pairs(struct pair *pair, size_t n)
 {
     if (!n) return nothing(0, 0);
     qsort(pair, n, sizeof *pair, by_size);
     if (n > GP_STAT_PAIRS_EXACT) {
-        struct ranked r = rank_pairs(pair, n, NULL);
+        struct ranked r = rank_sorted(pair, n, sizeof *pair, by_size, NULL);
         double k = (double)n, mean = k * (k + 1) / 4;
         return normally((double)r.sum_b / 2 - mean, k * (k + 1) * (2 * k + 1) / 24 - r.ties / 48, n, n);
     }
     uint32_t rank[GP_STAT_PAIRS_EXACT];
-    uint32_t sum = (uint32_t)rank_pairs(pair, n, rank).sum_b;
+    uint32_t sum = (uint32_t)rank_sorted(pair, n, sizeof *pair, by_size, rank).sum_b;
     sum = halve_if_even(rank, n, sum);
     struct ways w = sums_of_any(rank, n);
     struct tails t = tails_of(w, sum);
@@ -262,27 +237,18 @@ static struct gp_stat_p test_pairs(struct pair *pair, size_t n)
     return exactly(t, n, n);
 }
 
-static struct gp_stat_p signed_rank(const int64_t *a, const int64_t *b, size_t n, bool ratio)
+struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n)
 {
     struct pair *pair = gp_alloc((n ? n : 1) * sizeof *pair);
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
-        pair[used] = pair_of(a[i], b[i], ratio);
-        used += pair[used].top != (ratio ? pair[used].bottom : 0);
+        uint64_t x = at_least_1(a[i]), y = at_least_1(b[i]);
+        pair[used] = x < y ? (struct pair){true, y, x} : (struct pair){false, x, y};
+        used += x != y;
     }
     struct gp_stat_p p = test_pairs(pair, used);
     free(pair);
     return p;
-}
-
-struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t n)
-{
-    return signed_rank(a, b, n, false);
-}
-
-struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n)
-{
-    return signed_rank(a, b, n, true);
 }
 
 /* ---- which order statistics make an interval ---- */

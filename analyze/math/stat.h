@@ -44,11 +44,8 @@ struct gp_stat_p {
  * O(N log N), and at most about N^4 / 100 steps when exact (0.5 ms for N = 50). */
 struct gp_stat_p gp_stat_mann_whitney(const int64_t *a, size_t n, const int64_t *b, size_t m);
 
-/* Wilcoxon's signed ranks of the N differences b[i] - a[i]; equal pairs are left out. Long calls weigh more
- * than short ones. O(N log N). */
-struct gp_stat_p gp_stat_signed_rank(const int64_t *a, const int64_t *b, size_t n);
-/* The same of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of gp_stat_ratio_paired
- * goes with it. Ratios are compared exactly. */
+/* Wilcoxon's signed ranks of the N ratios b[i] / a[i]: every pair weighs the same, and the interval of
+ * gp_stat_ratio_paired goes with it. Equal pairs are left out; ratios are compared exactly. O(N log N). */
 struct gp_stat_p gp_stat_signed_rank_ratio(const int64_t *a, const int64_t *b, size_t n);
 
 /* Welch's t test of the means of logarithms: for sums of many kernels, which are close enough to normal, and
