@@ -99,8 +99,8 @@ static gp_sid call_name(struct gp_nsys *n, struct gp_map *names, int64_t id)
 {
     uint32_t *known = gp_map_put(names, (uint64_t)id, GP_NSYS_NONE);
     if (*known != GP_NSYS_NONE) return *known;
-    const uint32_t *at = gp_map_get(&n->text_at, (uint64_t)id);
-    const char *text = at ? n->texts.at[*at].p : "[unnamed call]";
+    const uint32_t *at = gp_map_get(&n->texts.at, (uint64_t)id);
+    const char *text = at ? n->texts.all.at[*at].p : "[unnamed call]";
     return *known = gp_trace_intern(n->t, text, gp_call_name_length(text));
 }
 

@@ -3,33 +3,6 @@
 #include <string.h>
 #include "formats/nsys/nsys_priv.h"
 
-/* ---- strings ---- */
-
-/* An export has strings that no event of the trace uses: they are kept aside until one does. */
-void gp_nsys_load_strings(struct gp_nsys *n)
-{
-    enum { ID, VALUE };
-    GP_SQLITE_EACH(scan, n->db, "StringIds", "id value") {
-        int64_t id;
-        size_t length;
-        const char *text = gp_sqlite_text(&scan, VALUE, &length);
-        if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;
-        uint32_t *at = gp_map_put(&n->text_at, (uint64_t)id, (uint32_t)n->texts.n);
-        struct gp_nsys_text one = {.p = gp_arena_strndup(&n->bytes, text, length), .n = length};
-        if (*at == n->texts.n) GP_VEC_PUSH(&n->texts, one);
-    }
-}
-
-gp_sid gp_nsys_string(struct gp_nsys *n, int64_t id)
-{
-    const uint32_t *at = gp_map_get(&n->text_at, (uint64_t)id);
-    if (!at) return 0;
-    struct gp_nsys_text *one = &n->texts.at[*at];
-    if (!one->used) one->sid = gp_trace_intern(n->t, one->p, one->n);
-    one->used = true;
-    return one->sid;
-}
-
 /* ---- the meaning of small integers ---- */
 
 struct meaning {
@@ -93,16 +66,16 @@ void gp_nsys_load_names(struct gp_nsys *n)
     int64_t id, name;
     GP_SQLITE_EACH(scan, n->db, "ThreadNames", "globalTid nameId")
         if (gp_sqlite_get(&scan, ID, &id) && gp_sqlite_get(&scan, NAME, &name)) {
-            const uint32_t *at = gp_map_get(&n->text_at, (uint64_t)name);
+            const uint32_t *at = gp_map_get(&n->texts.at, (uint64_t)name);
             if (at) gp_map_put(&n->thread_names, (uint64_t)id, *at);
         }
     GP_SQLITE_EACH(scan, n->db, "PROCESSES", "globalPid name") {
         size_t length;
         const char *text = gp_sqlite_text(&scan, NAME, &length);
         if (!text || !gp_sqlite_get(&scan, ID, &id)) continue;
-        struct gp_nsys_text one = {.p = gp_arena_strndup(&n->bytes, text, length), .n = length};
-        gp_map_put(&n->process_names, GP_NSYS_PROCESS(id), (uint32_t)n->texts.n);
-        GP_VEC_PUSH(&n->texts, one);
+        struct gp_sqlite_kept one = {.p = gp_arena_strndup(&n->texts.bytes, text, length), .n = length};
+        gp_map_put(&n->process_names, GP_NSYS_PROCESS(id), (uint32_t)n->texts.all.n);
+        GP_VEC_PUSH(&n->texts.all, one);
     }
 }
 
@@ -111,7 +84,7 @@ static gp_sid name_of(struct gp_nsys *n, const struct gp_map *map, uint64_t key,
 {
     const uint32_t *at = gp_map_get(map, key);
     if (!at) return 0;
-    const struct gp_nsys_text *one = &n->texts.at[*at];
+    const struct gp_sqlite_kept *one = &n->texts.all.at[*at];
     const char *slash = path ? strrchr(one->p, '/') : NULL, *from = slash ? slash + 1 : one->p;
     return gp_trace_intern(n->t, from, one->n - (size_t)(from - one->p));
 }
@@ -218,11 +191,9 @@ const struct gp_nsys_call *gp_nsys_call(const struct gp_nsys *n, uint64_t proces
 
 void gp_nsys_release(struct gp_nsys *n)
 {
-    struct gp_map *maps[] = {&n->text_at,      &n->processes,     &n->threads,    &n->locals,
-                             &n->thread_names, &n->process_names, &n->copy_kinds, &n->memory_kinds,
-                             &n->event_types,  &n->syncs,         &n->frees,      &n->domains,
-                             &n->calls};
-    for (size_t i = 0; i < GP_COUNT(maps); i++) gp_map_release(maps[i]);
-    gp_arena_release(&n->bytes);
-    GP_RELEASE(gp_vec_free, &n->texts, &n->pushes, &n->process_ids, &n->call_list);
+    GP_RELEASE(gp_map_release, &n->processes, &n->threads, &n->locals, &n->thread_names, &n->process_names,
+               &n->copy_kinds, &n->memory_kinds, &n->event_types, &n->syncs, &n->frees, &n->domains,
+               &n->calls);
+    gp_sqlite_texts_release(&n->texts);
+    GP_RELEASE(gp_vec_free, &n->pushes, &n->process_ids, &n->call_list);
 }

@@ -30,14 +30,6 @@ enum gp_nsys_event_type {
 #define GP_NSYS_THREAD(global)  ((int64_t)((uint64_t)(global)&0xffffff))
 #define GP_NSYS_PID(process)    ((int64_t)((process)&0xffffff))
 
-/* A string of the export. */
-struct gp_nsys_text {
-    const char *p;
-    size_t n;
-    gp_sid sid; /* once it is used */
-    bool used;
-};
-
 /* A stream, or a device without one. */
 struct gp_nsys_place {
     uint64_t process;
@@ -61,9 +53,7 @@ struct gp_nsys_push {
 struct gp_nsys {
     struct gp_trace *t;
     struct gp_sqlite *db;
-    struct gp_arena bytes; /* of the texts */
-    GP_VEC(struct gp_nsys_text) texts;
-    struct gp_map text_at;                     /* id of a string -> index of a text */
+    struct gp_sqlite_texts texts;
     struct gp_map processes, threads, locals;  /* process -> process, global tid -> track */
     struct gp_map thread_names, process_names; /* global tid, process -> sid */
     GP_VEC(uint64_t) process_ids;              /* by producer */
@@ -81,9 +71,11 @@ struct gp_nsys {
 
 /* ---- nsys_ids.c ---- */
 
-void gp_nsys_load_strings(struct gp_nsys *n);
 /* The sid of string ID of the export; 0 if it has none. */
-gp_sid gp_nsys_string(struct gp_nsys *n, int64_t id);
+static inline gp_sid gp_nsys_string(struct gp_nsys *n, int64_t id)
+{
+    return gp_sqlite_texts_sid(&n->texts, n->t, id);
+}
 void gp_nsys_load_names(struct gp_nsys *n);
 void gp_nsys_load_enums(struct gp_nsys *n);
 /* The track of a thread or of a stream; a negative device, context or stream is unknown. */

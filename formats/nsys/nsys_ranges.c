@@ -52,8 +52,8 @@ static void put_payload(struct reading *r)
     size_t length = 0, members_n = 0;
     const char *json = gp_sqlite_text(&r->scan, JSON, &length);
     if (!json) {
-        const uint32_t *at = gp_map_get(&r->n->text_at, (uint64_t)gp_sqlite_int(&r->scan, JSON_ID, -1));
-        if (at) json = r->n->texts.at[*at].p, length = r->n->texts.at[*at].n;
+        const uint32_t *at = gp_map_get(&r->n->texts.at, (uint64_t)gp_sqlite_int(&r->scan, JSON_ID, -1));
+        if (at) json = r->n->texts.all.at[*at].p, length = r->n->texts.all.at[*at].n;
     }
     const char *members = json ? gp_json_members(json, length, &members_n) : NULL;
     if (members) {

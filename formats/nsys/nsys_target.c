@@ -304,7 +304,7 @@ bool gp_nsys_matches(const struct gp_sqlite *db)
 void gp_nsys_read(struct gp_trace *t, struct gp_sqlite *db)
 {
     struct gp_nsys n = {.t = t, .db = db, .last.track = GP_NSYS_NONE};
-    gp_nsys_load_strings(&n);
+    gp_sqlite_texts_read(&n.texts, n.db, "StringIds", "id value");
     gp_nsys_load_enums(&n);
     gp_nsys_load_names(&n);
     gp_nsys_read_gpu(&n);

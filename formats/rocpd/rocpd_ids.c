@@ -18,28 +18,6 @@ static gp_sid sid_of(struct gp_rocpd *r, struct gp_sqlite_scan *scan, int column
     return text ? gp_trace_intern(r->t, text, n) : 0;
 }
 
-static void load_strings(struct gp_rocpd *r)
-{
-    GP_SQLITE_EACH(scan, r->db, gp_rocpd_table(r, "rocpd_string"), "id string") {
-        size_t n;
-        const char *text = gp_sqlite_text(&scan, 1, &n);
-        if (!text) continue;
-        struct gp_rocpd_text one = {.p = gp_arena_strndup(&r->bytes, text, n), .n = n};
-        uint32_t *at = gp_map_put(&r->text_at, (uint64_t)gp_sqlite_int(&scan, 0, -1), (uint32_t)r->texts.n);
-        if (*at == r->texts.n) GP_VEC_PUSH(&r->texts, one);
-    }
-}
-
-gp_sid gp_rocpd_string(struct gp_rocpd *r, int64_t id)
-{
-    const uint32_t *at = gp_map_get(&r->text_at, (uint64_t)id);
-    if (!at) return 0;
-    struct gp_rocpd_text *one = &r->texts.at[*at];
-    if (!one->used) one->sid = gp_trace_intern(r->t, one->p, one->n);
-    one->used = true;
-    return one->sid;
-}
-
 /* Of a command only the name of its program. */
 static gp_sid program_of(struct gp_rocpd *r, const char *command, size_t n)
 {
@@ -146,7 +124,7 @@ static void load_times(struct gp_rocpd *r)
 
 void gp_rocpd_load(struct gp_rocpd *r)
 {
-    load_strings(r);
+    gp_sqlite_texts_read(&r->texts, r->db, gp_rocpd_table(r, "rocpd_string"), "id string");
     load_processes(r);
     load_threads(r);
     load_agents(r);
@@ -226,11 +204,9 @@ uint32_t gp_rocpd_device(struct gp_rocpd *r, int64_t process, int64_t agent)
 
 void gp_rocpd_release(struct gp_rocpd *r)
 {
-    struct gp_map *maps[] = {&r->text_at,  &r->thread_at, &r->agent_at,     &r->kernel_at,  &r->event_at,
-                             &r->place_at, &r->time_at,   &r->stream_names, &r->categories, &r->process_at};
-    for (size_t i = 0; i < GP_COUNT(maps); i++) gp_map_release(maps[i]);
-    gp_arena_release(&r->bytes);
-    GP_RELEASE(gp_vec_free, &r->texts, &r->threads, &r->agents, &r->kernels, &r->events, &r->places,
-               &r->times);
+    GP_RELEASE(gp_map_release, &r->thread_at, &r->agent_at, &r->kernel_at, &r->event_at, &r->place_at,
+               &r->time_at, &r->stream_names, &r->categories, &r->process_at);
+    gp_sqlite_texts_release(&r->texts);
+    GP_RELEASE(gp_vec_free, &r->threads, &r->agents, &r->kernels, &r->events, &r->places, &r->times);
     gp_buf_release(&r->name);
 }

@@ -13,13 +13,6 @@
 #include "formats/sqlite/sqlite_db.h"
 #include "formats/model/trace.h"
 
-struct gp_rocpd_text {
-    const char *p;
-    size_t n;
-    gp_sid sid; /* once it is used */
-    bool used;
-};
-
 /* Where an event happened; ids of the tables, -1 unknown. */
 struct gp_rocpd_place {
     int64_t process, thread, agent, queue, stream;
@@ -49,9 +42,8 @@ struct gp_rocpd_event {
 struct gp_rocpd {
     struct gp_trace *t;
     struct gp_sqlite *db;
-    const char *suffix;    /* of the tables' names */
-    struct gp_arena bytes; /* of the texts */
-    GP_VEC(struct gp_rocpd_text) texts;
+    const char *suffix; /* of the tables' names */
+    struct gp_sqlite_texts texts;
     GP_VEC(struct gp_rocpd_thread) threads;
     GP_VEC(struct gp_rocpd_agent) agents;
     GP_VEC(struct gp_rocpd_kernel) kernels;
@@ -59,8 +51,8 @@ struct gp_rocpd {
     GP_VEC(struct gp_rocpd_place) places;
     GP_VEC(int64_t) times;
     /* ids -> indices of the above, sids of names, or processes of the trace */
-    struct gp_map text_at, thread_at, agent_at, kernel_at, event_at, place_at, time_at, stream_names,
-        categories, process_at;
+    struct gp_map thread_at, agent_at, kernel_at, event_at, place_at, time_at, stream_names, categories,
+        process_at;
     struct gp_buf name; /* of the table that is looked for */
 };
 
@@ -69,7 +61,10 @@ struct gp_rocpd {
 /* The name of table TABLE with the suffix; valid until the next call. */
 const char *gp_rocpd_table(struct gp_rocpd *r, const char *table);
 void gp_rocpd_load(struct gp_rocpd *r);
-gp_sid gp_rocpd_string(struct gp_rocpd *r, int64_t id);
+static inline gp_sid gp_rocpd_string(struct gp_rocpd *r, int64_t id)
+{
+    return gp_sqlite_texts_sid(&r->texts, r->t, id);
+}
 /* The event with that id; zeros if there is none. */
 struct gp_rocpd_event gp_rocpd_event(const struct gp_rocpd *r, int64_t id);
 uint32_t gp_rocpd_thread(struct gp_rocpd *r, const struct gp_rocpd_place *place);

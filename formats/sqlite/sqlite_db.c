@@ -372,3 +372,35 @@ void gp_sqlite_end(struct gp_sqlite_scan *scan)
     sqlite3_finalize(scan->stmt);
     scan->stmt = NULL;
 }
+
+/* ---- texts ---- */
+
+void gp_sqlite_texts_read(struct gp_sqlite_texts *k, struct gp_sqlite *db, const char *table,
+                          const char *columns)
+{
+    enum { NUMBER, TEXT };
+    GP_SQLITE_EACH(scan, db, table, columns) {
+        int64_t number;
+        size_t n;
+        const char *text = gp_sqlite_text(&scan, TEXT, &n);
+        if (!text || !gp_sqlite_get(&scan, NUMBER, &number)) continue;
+        struct gp_sqlite_kept one = {.p = gp_arena_strndup(&k->bytes, text, n), .n = n};
+        uint32_t *at = gp_map_put(&k->at, (uint64_t)number, (uint32_t)k->all.n);
+        if (*at == k->all.n) GP_VEC_PUSH(&k->all, one);
+    }
+}
+
+gp_sid gp_sqlite_texts_sid(struct gp_sqlite_texts *k, struct gp_trace *t, int64_t number)
+{
+    const uint32_t *at = gp_map_get(&k->at, (uint64_t)number);
+    struct gp_sqlite_kept *one = at ? &k->all.at[*at] : NULL;
+    if (one && !one->sid) one->sid = gp_trace_intern(t, one->p, one->n);
+    return one ? one->sid : 0;
+}
+
+void gp_sqlite_texts_release(struct gp_sqlite_texts *k)
+{
+    gp_arena_release(&k->bytes);
+    gp_map_release(&k->at);
+    GP_VEC_FREE(&k->all);
+}

@@ -14,7 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/declare.h"
+#include "formats/base/map.h"
 #include "formats/model/format.h"
+#include "formats/model/trace.h"
 
 struct gp_input;
 struct gp_sqlite;
@@ -76,5 +78,23 @@ bool gp_sqlite_double(struct gp_sqlite_scan *scan, int column, double *v);
 const char *gp_sqlite_text(struct gp_sqlite_scan *scan, int column, size_t *n);
 /* Only where rows are left. */
 void gp_sqlite_end(struct gp_sqlite_scan *scan);
+
+/* Texts that rows name by number. A file has many that no event uses: they are kept aside until one does. */
+struct gp_sqlite_texts {
+    struct gp_arena bytes;
+    GP_VEC(struct gp_sqlite_kept {
+        const char *p;
+        size_t n;
+        gp_sid sid; /* in the trace; 0: not used yet, or empty */
+    })
+    all;
+    struct gp_map at; /* number -> index in `all` */
+};
+/* COLUMNS of TABLE: the number and the text. */
+void gp_sqlite_texts_read(struct gp_sqlite_texts *k, struct gp_sqlite *db, const char *table,
+                          const char *columns);
+/* 0 if there is none. */
+gp_sid gp_sqlite_texts_sid(struct gp_sqlite_texts *k, struct gp_trace *t, int64_t number);
+void gp_sqlite_texts_release(struct gp_sqlite_texts *k);
 
 #endif
