@@ -139,24 +139,9 @@ void gp_compile_json_write(struct gp_buf *b, const struct gp_compile *c, const c
 
 /* ---- formats ---- */
 
-static void put_text(void *answer, struct gp_buf *b)
-{
-    const struct gp_compile_answer *a = answer;
-    struct gp_report r = {0};
-    gp_compile_report(&r, a->c, a->top);
-    gp_report_text_write(
-        b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width, .verdict_first = true});
-    gp_report_release(&r);
-}
+GP_PUT_TEXT(put_text, struct gp_compile_answer, gp_compile_report(&r, a->c, a->top))
 
-static void put_markdown(void *answer, struct gp_buf *b)
-{
-    const struct gp_compile_answer *a = answer;
-    struct gp_report r = {0};
-    gp_compile_report(&r, a->c, a->top);
-    gp_report_markdown_write(b, &r);
-    gp_report_release(&r);
-}
+GP_PUT_MARKDOWN(put_markdown, struct gp_compile_answer, gp_compile_report(&r, a->c, a->top))
 
 GP_PUT_ANSWER(put_json, struct gp_compile_answer, gp_compile_json_write(b, a->c, GP_VERSION))
 
@@ -165,10 +150,7 @@ static void put_html(void *answer, struct gp_buf *b)
     const struct gp_compile_answer *a = answer;
     struct gp_buf json = {0};
     gp_compile_json_write(&json, a->c, GP_VERSION);
-    gp_compile_html_write(
-        b, a->c,
-        &(struct gp_compile_html_opts){
-            .input = a->input, .options = a->options, .json = json.data, .json_n = json.n, .top = a->top});
+    gp_compile_html_write(b, a, &json);
     gp_buf_release(&json);
 }
 

@@ -283,21 +283,22 @@ static const struct gp_page_section sections[] = {
     {"code", "Generated code", .draw = put_code, .there = has_code},
 };
 
-void gp_compile_html_write(struct gp_buf *b, const struct gp_compile *c, const struct gp_compile_html_opts *o)
+void gp_compile_html_write(struct gp_buf *b, const struct gp_compile_answer *a, const struct gp_buf *json)
 {
+    const struct gp_compile *c = a->c;
     struct gp_report r = {0};
     struct page p = {.c = c,
                      .doc = {.tool = "trace-compile",
                              .parts = &gp_page_report,
                              .report = &r,
-                             .input = o->input,
+                             .input = a->input,
                              .sections = sections,
                              .sections_n = GP_COUNT(sections),
                              .page = &p,
-                             .options = o->options,
-                             .json = o->json,
-                             .json_n = o->json_n}};
-    gp_compile_report(&r, c, o->top);
+                             .options = a->options,
+                             .json = json->data,
+                             .json_n = json->n}};
+    gp_compile_report(&r, c, a->top);
     const char *torch = c->log->processes.n ? gp_compile_str(c, c->log->processes.at[0].torch) : "";
     if (*torch) gp_buf_printf(&p.doc.facts, "torch %s \xC2\xB7 ", torch);
     if (c->mode) gp_buf_printf(&p.doc.facts, "mode %s \xC2\xB7 ", gp_compile_str(c, c->mode));

@@ -4,6 +4,7 @@
 
 #include "analyze/compile/compile.h"
 #include "formats/base/declare.h"
+#include "render/compile/compile_formats.h"
 #include "render/report/report.h"
 
 /* ---- the page ---- */
@@ -11,16 +12,8 @@
 /* Verdict, compile time as a bar and as an icicle of its spans, graph breaks, recompiles, kernels. The
  * model's source is only in it when the log kept it (--code). */
 
-struct gp_compile_html_opts {
-    const char *input;   /* for the heading */
-    const char *options; /* as typed; NULL */
-    const char *json;    /* the same answer for programs; NULL: none */
-    size_t json_n;
-    size_t top; /* rows of long tables, 0: as many as a page takes */
-};
-
-void gp_compile_html_write(struct gp_buf *b, const struct gp_compile *c,
-                           const struct gp_compile_html_opts *o);
+/* JSON is the same answer for programs. */
+void gp_compile_html_write(struct gp_buf *b, const struct gp_compile_answer *a, const struct gp_buf *json);
 
 /* ---- JSON: schemas/trace-compile.schema.json ---- */
 

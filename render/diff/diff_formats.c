@@ -75,24 +75,10 @@ void gp_diff_folded_write(struct gp_buf *b, const struct gp_diff *d)
 
 /* ---- formats ---- */
 
-static void put_text(void *answer, struct gp_buf *b)
-{
-    const struct gp_diff_answer *a = answer;
-    struct gp_report r = {0};
-    gp_diff_report(&r, a->d, &(struct gp_diff_report_opts){.top = a->top, .brief = true});
-    gp_report_text_write(
-        b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width, .verdict_first = true});
-    gp_report_release(&r);
-}
+#define BRIEF gp_diff_report(&r, a->d, &(struct gp_diff_report_opts){.top = a->top, .brief = true})
+GP_PUT_TEXT(put_text, struct gp_diff_answer, BRIEF)
 
-static void put_markdown(void *answer, struct gp_buf *b)
-{
-    const struct gp_diff_answer *a = answer;
-    struct gp_report r = {0};
-    gp_diff_report(&r, a->d, &(struct gp_diff_report_opts){.top = a->top, .brief = true});
-    gp_report_markdown_write(b, &r);
-    gp_report_release(&r);
-}
+GP_PUT_MARKDOWN(put_markdown, struct gp_diff_answer, BRIEF)
 
 GP_PUT_ANSWER(put_json, struct gp_diff_answer,
               gp_diff_json_write(b, a->d, &(struct gp_diff_json_opts){.version = GP_VERSION}))

@@ -35,23 +35,10 @@ static void make_report(struct gp_report *r, const struct answer *a)
     gp_record_table(r, &gp_hang_rank_rows, h->ranks.at, h->ranks.n, a->top, &of);
 }
 
-static void put_text(void *answer, struct gp_buf *b)
-{
-    const struct answer *a = answer;
-    struct gp_report r = {0};
-    make_report(&r, a);
-    gp_report_text_write(
-        b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width, .verdict_first = true});
-    gp_report_release(&r);
-}
+GP_PUT_TEXT(put_text, struct answer, make_report(&r, a))
 
-static void put_csv(void *answer, struct gp_buf *b)
-{
-    struct gp_report r = {0};
-    make_report(&r, answer);
-    if (r.tables.n) gp_report_csv_write(b, r.tables.at[0], NULL);
-    gp_report_release(&r);
-}
+GP_PUT_REPORT(put_csv, struct answer, if (r.tables.n) gp_report_csv_write(b, r.tables.at[0], NULL),
+              make_report(&r, a))
 
 static void put_json(void *answer, struct gp_buf *b)
 {

@@ -141,14 +141,9 @@ static void put_text(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
-static void put_markdown(void *answer, struct gp_buf *b)
-{
-    struct gp_memory_answer *a = answer;
-    struct gp_report r = {0};
-    gp_memory_report(&r, a->m, &(struct gp_memory_report_opts){.top = a->top, .verbose = a->verbose});
-    gp_report_markdown_write(b, &r);
-    gp_report_release(&r);
-}
+GP_PUT_MARKDOWN(put_markdown, struct gp_memory_answer,
+                gp_memory_report(&r, a->m,
+                                 &(struct gp_memory_report_opts){.top = a->top, .verbose = a->verbose}))
 
 static void write_json(void *answer, struct gp_output *to)
 {
@@ -184,16 +179,7 @@ static void write_folded(void *answer, struct gp_output *to)
     gp_memory_folded(to, a->m);
 }
 
-static void put_html(void *answer, struct gp_buf *b)
-{
-    const struct gp_memory_answer *a = answer;
-    gp_memory_html_write(b, a->m,
-                         &(struct gp_memory_html_opts){.input = a->input,
-                                                       .options = a->options,
-                                                       .flame = a->flame,
-                                                       .timeline = a->timeline,
-                                                       .top = a->top});
-}
+GP_PUT_ANSWER(put_html, struct gp_memory_answer, gp_memory_html_write(b, a))
 
 const struct gp_answer_format gp_memory_formats[] = {
     {"text", 10, GP_MEMORY_TAKES_TABLE, .put = put_text},

@@ -25,7 +25,7 @@ struct page {
     struct gp_svg w;
     struct gp_buf text; /* scratch */
     struct gp_memory *m;
-    const struct gp_memory_html_opts *o;
+    const struct gp_memory_answer *o;
     const struct size *size;
     size_t devices; /* that are drawn */
     struct gp_page_doc doc;
@@ -339,9 +339,10 @@ static const struct gp_page_section sections[] = {
     {"allocations-frees", "Allocations and frees", .tables = {"ranges", "operators", "churn", "lifetimes"}},
 };
 
-static void write_page(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o,
-                       const struct size *size, const struct gp_buf *json)
+static void write_page(struct gp_buf *b, const struct gp_memory_answer *o, const struct size *size,
+                       const struct gp_buf *json)
 {
+    struct gp_memory *m = o->m;
     struct gp_report r = {0};
     struct page p = {.m = m,
                      .o = o,
@@ -371,14 +372,14 @@ static void write_page(struct gp_buf *b, struct gp_memory *m, const struct gp_me
     gp_buf_release(&p.text);
 }
 
-void gp_memory_html_write(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o)
+void gp_memory_html_write(struct gp_buf *b, const struct gp_memory_answer *a)
 {
     struct gp_buf json = {0};
     size_t before = b->n;
-    bool fits = gp_memory_json_short(&json, m, GP_VERSION, sizes[0].json);
+    bool fits = gp_memory_json_short(&json, a->m, GP_VERSION, sizes[0].json);
     for (int i = 0; i < (int)GP_COUNT(sizes); i++) {
         b->n = before;
-        write_page(b, m, o, &sizes[i], fits ? &json : &(struct gp_buf){0});
+        write_page(b, a, &sizes[i], fits ? &json : &(struct gp_buf){0});
         if (b->n - before <= GP_MEMORY_PAGE_BYTES) break;
     }
     gp_buf_release(&json);

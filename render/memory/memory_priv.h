@@ -10,6 +10,7 @@
 #include "formats/base/declare.h"
 #include "formats/base/output.h"
 #include "render/draw/canvas_svg.h"
+#include "render/memory/memory_formats.h"
 #include "render/report/report.h"
 
 /* ---- the report ---- */
@@ -42,17 +43,8 @@ bool gp_memory_json_short(struct gp_buf *b, struct gp_memory *m, const char *ver
 
 enum { GP_MEMORY_PAGE_BYTES = 3000000 };
 
-/* A zeroed struct is the default. Strings are borrowed during the call. */
-struct gp_memory_html_opts {
-    const char *input;   /* as given by the user; NULL: standard input */
-    const char *options; /* as typed; NULL: none */
-    const char *flame;   /* pages of other tools to link to; NULL: none */
-    const char *timeline;
-    size_t top; /* rows of long tables; 0: all */
-};
-
-/* Append the page to B. Equal input gives equal bytes. */
-void gp_memory_html_write(struct gp_buf *b, struct gp_memory *m, const struct gp_memory_html_opts *o);
+/* Append the page of A to B. Equal input gives equal bytes. */
+void gp_memory_html_write(struct gp_buf *b, const struct gp_memory_answer *a);
 
 /* ---- the curve ---- */
 

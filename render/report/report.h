@@ -174,4 +174,25 @@ void gp_inputs_quality(struct gp_report *r, const struct gp_strings *s, const st
  * open for additions. */
 void gp_step_time_put(struct gp_buf *b, int64_t mean_ns, int64_t median_ns, uint64_t timed, bool whole);
 
+/* ---- formats that are a report ---- */
+
+/* Define NAME, which writes an answer of TYPE, `a`, to `b`: what is given at the end fills the report `r`. */
+#define GP_PUT_REPORT(name, type, write, ...)                                                                \
+    static void name(void *answer, struct gp_buf *b)                                                         \
+    {                                                                                                        \
+        const type *a = answer;                                                                              \
+        struct gp_report r = {0};                                                                            \
+        __VA_ARGS__;                                                                                         \
+        write;                                                                                               \
+        gp_report_release(&r);                                                                               \
+    }
+#define GP_PUT_TEXT(name, type, ...)                                                                         \
+    GP_PUT_REPORT(name, type,                                                                                \
+                  gp_report_text_write(b, &r,                                                                \
+                                       &(struct gp_report_text_opts){                                        \
+                                           .color = a->color, .width = a->width, .verdict_first = true}),    \
+                  __VA_ARGS__)
+#define GP_PUT_MARKDOWN(name, type, ...)                                                                     \
+    GP_PUT_REPORT(name, type, gp_report_markdown_write(b, &r), __VA_ARGS__)
+
 #endif

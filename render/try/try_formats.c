@@ -8,15 +8,7 @@
 
 /* ---- text ---- */
 
-static void put_text(void *answer, struct gp_buf *b)
-{
-    const struct gp_try_answer *a = answer;
-    struct gp_report r = {0};
-    gp_try_report(&r, a->t);
-    gp_report_text_write(
-        b, &r, &(struct gp_report_text_opts){.color = a->color, .width = a->width, .verdict_first = true});
-    gp_report_release(&r);
-}
+GP_PUT_TEXT(put_text, struct gp_try_answer, gp_try_report(&r, a->t))
 
 /* ---- JSON ---- */
 

@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(gp_json_is_valid(json.data, json.n));
     gp_compile_report(&r, &c, 5);
     gp_report_text_write(&other, &r, &(struct gp_report_text_opts){.width = 100});
-    gp_compile_html_write(&other, &c, &(struct gp_compile_html_opts){.json = json.data, .json_n = json.n});
+    gp_compile_html_write(&other, &(struct gp_compile_answer){.c = &c}, &json);
     gp_report_release(&r);
     gp_buf_release(&json);
     gp_buf_release(&other);

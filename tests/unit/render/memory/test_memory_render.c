@@ -183,10 +183,10 @@ TEST(a_page_is_the_same_each_time_and_names_its_input)
 {
     struct gp_memory m;
     struct gp_buf one = {0}, two = {0};
-    const struct gp_memory_html_opts o = {.input = "a<b>.pickle", .top = 10};
+    const struct gp_memory_answer a = {.m = &m, .input = "a<b>.pickle", .top = 10};
     memory_of_three(&m);
-    gp_memory_html_write(&one, &m, &o);
-    gp_memory_html_write(&two, &m, &o);
+    gp_memory_html_write(&one, &a);
+    gp_memory_html_write(&two, &a);
     assert_true(one.n == two.n && !memcmp(one.data, two.data, one.n));
     assert_true(one.n < GP_MEMORY_PAGE_BYTES);
     assert_non_null(strstr(gp_buf_str(&one), "a&lt;b&gt;.pickle"));
