@@ -84,27 +84,24 @@ enum { CAUSE_BITS = 4 };
 
 #define NOT_SHOWN UINT32_MAX
 
-static gp_sid make_label(struct adder *a, enum sort sort, gp_sid name)
+static gp_sid make_label(struct adder *a, enum gp_table table, gp_sid name)
 {
     const char *text = gp_trace_str(a->v->t, name);
     size_t n = gp_string_len(&a->v->t->strings, name);
     struct gp_buf label = {0};
-    if (!name || (sort == SORT_PYTHON && (gp_name_is_glue(text, n) || gp_frame_is_state(text))))
+    if (!name || (table == GP_PYTHON && (gp_name_is_glue(text, n) || gp_frame_is_state(text))))
         return NOT_SHOWN;
-    if (sort == SORT_RANGE) gp_name_range_label(&label, text, n);
-    else if (sort == SORT_PYTHON) gp_name_python_label(&label, text, n);
-    else if (sort == SORT_OP) gp_name_op_label(&label, text, n);
-    else gp_buf_put(&label, text, n);
+    gp_name_label(&label, table, text, n);
     gp_sid sid = gp_intern(&a->idle->strings, label.n ? label.data : text, label.n ? label.n : n);
     gp_buf_release(&label);
     return sid ? sid : NOT_SHOWN;
 }
 
-static gp_sid label_of(struct adder *a, enum sort sort, gp_sid name)
+static gp_sid label_of(struct adder *a, enum sort sort, enum gp_table table, gp_sid name)
 {
     if (!a->label_of[sort]) a->label_of[sort] = gp_zalloc(((size_t)a->v->t->strings.n + 1) * sizeof name);
     gp_sid *known = &a->label_of[sort][name];
-    if (!*known) *known = make_label(a, sort, name);
+    if (!*known) *known = make_label(a, table, name);
     return *known;
 }
 
@@ -131,7 +128,7 @@ static uint32_t stack_inside(void *ctx, uint32_t id, uint32_t around)
                      : ev->table == GP_PYTHON ? SORT_PYTHON
                      : ev->table == GP_OP     ? SORT_OP
                                               : SORT_API;
-    gp_sid label = label_of(a, sort, a->v->t->events[ev->table].name[ev->row]);
+    gp_sid label = label_of(a, sort, (enum gp_table)ev->table, a->v->t->events[ev->table].name[ev->row]);
     if (label == NOT_SHOWN || a->stacks.at[around].label[sort] == label) return around;
     if (around >> (32 - SORT_BITS)) return number_of(a, around, sort, label);
     uint32_t *known = gp_map_put(&a->inside, (uint64_t)(around << SORT_BITS | sort) << 32 | label, NO_STACK);

@@ -434,12 +434,11 @@ struct owners {
     const struct gp_view *v;
     enum gp_owner_sort sort;
     enum gp_table table;
-    uint8_t *module; /* by name of the trace: 1 no nn.Module, 2 one, 0 not looked at */
-    bool any;        /* there are events of the sort */
-    /* by host event: the innermost one of the sort, itself or around it; NONE. NULL: not needed yet */
-    uint32_t *inner;
-    uint8_t *seen;       /* by host event: it has launched something */
-    struct gp_map named; /* name in the trace -> owner */
+    uint8_t *module;           /* by name of the trace: 1 no nn.Module, 2 one, 0 not looked at */
+    bool any;                  /* there are events of the sort */
+    struct gp_host_memo inner; /* the innermost event of the sort */
+    uint8_t *seen;             /* by host event: it has launched something */
+    struct gp_map named;       /* name in the trace -> owner */
     struct gp_backward backward;
     struct gp_host_memo backwards; /* the innermost operator of the backward pass */
     struct gp_captured captured;
@@ -457,29 +456,16 @@ static bool is_of_sort(struct owners *o, const struct gp_host_event *ev)
     return *known == 2;
 }
 
-static void find_all_inner(struct owners *o)
+static uint32_t of_sort_in(void *ctx, uint32_t node, uint32_t around)
 {
-    const struct gp_host_stack *hs = &o->v->hs;
-    o->inner = gp_alloc(hs->n * sizeof *o->inner);
-    for (uint32_t i = 0; i < hs->n; i++) { /* parents come first */
-        const struct gp_host_event *ev = &hs->nodes[i];
-        o->inner[i] = is_of_sort(o, ev) ? i : ev->parent == GP_HOST_NONE ? NONE : o->inner[ev->parent];
-    }
+    struct owners *o = ctx;
+    return is_of_sort(o, &o->v->hs.nodes[node]) ? node : around;
 }
 
-/* The innermost event of the sort, NODE or around it; NONE. It is usually close. */
+/* The innermost event of the sort, NODE or around it; NONE. */
 static uint32_t inner_of(struct owners *o, uint32_t node)
 {
-    enum { NEAR = 32 };
-    const struct gp_host_stack *hs = &o->v->hs;
-    if (!o->any || node == GP_HOST_NONE) return NONE;
-    for (int i = 0; i < NEAR && !o->inner; i++) {
-        if (is_of_sort(o, &hs->nodes[node])) return node;
-        node = hs->nodes[node].parent;
-        if (node == GP_HOST_NONE) return NONE;
-    }
-    if (!o->inner) find_all_inner(o);
-    return o->inner[node];
+    return o->any ? gp_host_memo_get(&o->inner, node, of_sort_in, o) : NONE;
 }
 
 static uint32_t backward_in(void *ctx, uint32_t node, uint32_t around)
@@ -501,13 +487,9 @@ static uint32_t module_of_backward(struct owners *o, uint32_t node)
 static uint32_t owner_named(struct owners *o, const char *text, size_t n)
 {
     struct gp_buf label = {0};
-    if (o->sort == GP_OWNER_OP) gp_name_op_label(&label, text, n);
-    else if (o->sort == GP_OWNER_RANGE) gp_name_range_label(&label, text, n);
-    else gp_name_python_label(&label, text, n);
+    gp_name_label(&label, o->table, text, n);
     if (!label.n) gp_buf_puts(&label, "[no name]");
-    uint32_t owner = owner_of(o->h, o->sort, gp_intern(&o->h->strings, label.data, label.n));
-    gp_buf_release(&label);
-    return owner;
+    return owner_of(o->h, o->sort, gp_intern_buf(&o->h->strings, &label));
 }
 
 static uint32_t owner_of_event(struct owners *o, uint32_t event)
@@ -575,7 +557,8 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
                        enum gp_table table)
 {
     const struct gp_trace *t = v->t;
-    struct owners o = {.h = h, .v = v, .sort = sort, .table = table, .backwards.hs = &v->hs};
+    struct owners o = {
+        .h = h, .v = v, .sort = sort, .table = table, .inner.hs = &v->hs, .backwards.hs = &v->hs};
     o.any = t->events[table].n && v->hs.n;
     bool modules = o.any && sort == GP_OWNER_MODULE;
     gp_captured_init(&o.captured, &v->hs, true);
@@ -587,11 +570,10 @@ static void add_owners(struct gp_hta *h, const struct gp_view *v, enum gp_owner_
     uint32_t nobody = t->events[GP_GPU].n ? owner_of(h, sort, 0) : 0;
     for (uint32_t i = 0; i < t->events[GP_GPU].n; i++) add_owned(&o, i, nobody);
     if (modules) gp_backward_release(&o.backward);
-    gp_host_memo_release(&o.backwards);
-    gp_map_release(&o.named);
-    gp_map_release(&o.replays);
+    GP_RELEASE(gp_host_memo_release, &o.inner, &o.backwards);
+    GP_RELEASE(gp_map_release, &o.named, &o.replays);
     gp_captured_release(&o.captured);
-    GP_RELEASE(free, o.module, o.inner, o.seen);
+    GP_RELEASE(free, o.module, o.seen);
 }
 
 /* ---- functions: of all around a launch, those that more than samples show ---- */
@@ -617,8 +599,7 @@ static uint32_t function_named(struct functions *f, const char *text, size_t n)
     if (gp_name_is_glue(text, n) || gp_name_is_module(text, n)) return 0;
     struct gp_buf label = {0};
     gp_name_python_label(&label, text, n);
-    gp_sid name = gp_intern(&f->h->strings, gp_buf_str(&label), label.n);
-    gp_buf_release(&label);
+    gp_sid name = gp_intern_buf(&f->h->strings, &label);
     return name ? owner_of(f->h, GP_OWNER_FUNCTION, name) + 1 : 0;
 }
 

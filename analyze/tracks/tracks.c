@@ -127,14 +127,6 @@ static void sort_names(struct gp_tracks_build *b)
 
 /* ---- lanes ---- */
 
-/* How long after its container an event may end; see host_stack.c. */
-static int64_t tolerance(int64_t end_ns)
-{
-    uint64_t us = (uint64_t)(end_ns < 0 ? -(end_ns + 1) : end_ns) / 1000;
-    int64_t ulp_us = us >> 53 ? 2 : us >> 52 ? 1 : 0;
-    return ulp_us ? 2000 * ulp_us : 1000;
-}
-
 struct layout {
     int64_t end_ns[GP_TRACKS_MOST]; /* when the last event of the lane ends */
     int top;                        /* no lane from here on is taken */
@@ -149,7 +141,7 @@ static int find_holder(const struct layout *y, struct gp_tracks_track *k, int64_
     for (; i >= 0; i--) {
         if (y->end_ns[i] <= start_ns) continue;
         if (*end_ns <= y->end_ns[i]) break;
-        if (y->rounded && *end_ns - y->end_ns[i] <= tolerance(*end_ns)) {
+        if (y->rounded && *end_ns - y->end_ns[i] <= gp_host_tolerance(*end_ns)) {
             *end_ns = y->end_ns[i];
             k->clamped++;
             break;

@@ -23,9 +23,8 @@ static int64_t end_of(int64_t start_ns, int64_t dur_ns)
     return dur_ns > LATEST - start_ns ? LATEST : start_ns + dur_ns;
 }
 
-/* How far a child may end after its parent and still be one. Times that went through a double in microseconds
- * are off by up to an ulp at each end. */
-static int64_t tolerance(int64_t end_ns)
+/* Times that went through a double in microseconds are off by up to an ulp at each end. */
+int64_t gp_host_tolerance(int64_t end_ns)
 {
     uint64_t us = (uint64_t)(end_ns < 0 ? -(end_ns + 1) : end_ns) / 1000;
     int64_t ulp_us = us >> 53 ? 2 : us >> 52 ? 1 : 0;
@@ -138,7 +137,7 @@ static void open_event(struct nest *n, uint32_t track, uint32_t id)
     while (around != GP_HOST_NONE) {
         const struct gp_host_event *top = &n->hs->nodes[around];
         if (ev->end_ns <= top->end_ns) break;
-        if (ev->end_ns - top->end_ns <= tolerance(ev->end_ns)) {
+        if (ev->end_ns - top->end_ns <= gp_host_tolerance(ev->end_ns)) {
             ev->end_ns = top->end_ns;
             n->hs->clamped++;
             break;

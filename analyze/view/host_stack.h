@@ -58,6 +58,8 @@ void gp_host_stack_release(struct gp_host_stack *hs);
 /* The node of a row of a host table; GP_HOST_NONE if it has none. O(1) for GP_API, O(log n) for the
  * others. */
 uint32_t gp_host_node(const struct gp_host_stack *hs, enum gp_table table, size_t row);
+/* How far a child may end after its parent, which ends at END_NS, and still be one. */
+int64_t gp_host_tolerance(int64_t end_ns);
 /* The thread of a node: index into the trace's tracks. */
 static inline uint32_t gp_host_track(const struct gp_host_stack *hs, uint32_t node)
 {
