@@ -88,12 +88,10 @@ void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t
 {
     struct gp_gpt_block_header h;
     if (n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h)) return;
-    bool events = h.kind == GP_GPT_LAUNCH || h.kind == GP_GPT_CLOCK ||
-                  (h.kind >= GP_GPT_EVENTS && h.kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
     if (h.kind == GP_GPT_LAUNCH || h.kind == GP_GPT_EVENTS + GP_GPU) r->gpu_ns = now_ns;
     if (h.kind == GP_GPT_END) {
         find_producer(r, h.producer)->ended = true; /* its totals would include everything */
-    } else if (events) {
+    } else if (GP_GPT_HAS_EVENTS(h.kind)) {
         keep(r, block, n, now_ns);
     } else {
         uint8_t *copy = gp_alloc(n);

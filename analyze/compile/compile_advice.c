@@ -1,20 +1,14 @@
 /* What to do, most urgent first. A healthy run gets nothing. */
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+#include "formats/base/str.h"
 
 static gp_sid place_of(struct gp_compile *c, gp_sid file, int32_t line, gp_sid function)
 {
-    const char *name = base_name(gp_compile_str(c, file)), *f = gp_compile_str(c, function);
+    const char *name = gp_base_name(gp_compile_str(c, file)), *f = gp_compile_str(c, function);
     if (line >= 0) return gp_compile_print(c, "%s:%d%s%s", name, line, *f ? " " : "", f);
     return gp_compile_print(c, "%s%s%s", name, *name ? " " : "", f);
 }

@@ -1,14 +1,8 @@
 /* Findings against those of an earlier run. */
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/buf.h"
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+#include "formats/base/str.h"
 
 void gp_compile_key(const struct gp_compile *c, enum gp_compile_finding kind, size_t index, struct gp_buf *to)
 {
@@ -16,7 +10,8 @@ void gp_compile_key(const struct gp_compile *c, enum gp_compile_finding kind, si
         const struct gp_compile_break *b = &c->breaks.at[index];
         if (b->number >= 0) gp_buf_printf(to, "break\tGB%04d", b->number);
         else gp_buf_printf(to, "break\t%s", gp_compile_str(c, b->kind));
-        gp_buf_printf(to, "\t%s\t%s", base_name(gp_compile_str(c, b->file)), gp_compile_str(c, b->function));
+        gp_buf_printf(to, "\t%s\t%s", gp_base_name(gp_compile_str(c, b->file)),
+                      gp_compile_str(c, b->function));
     } else if (kind == GP_FINDING_RECOMPILE) {
         const struct gp_compile_recompile *r = &c->recompiles.at[index];
         gp_buf_printf(to, "recompile\t%s\t%s\t%s", gp_recompile_kind_name(r->kind),
@@ -24,7 +19,7 @@ void gp_compile_key(const struct gp_compile *c, enum gp_compile_finding kind, si
     } else {
         const struct gp_compile_skip *s = &c->cudagraphs.skips.at[index];
         gp_buf_printf(to, "skip\t%s\t%s", gp_compile_str(c, s->reason),
-                      base_name(gp_compile_str(c, s->file)));
+                      gp_base_name(gp_compile_str(c, s->file)));
     }
     for (size_t i = 0; i < to->n; i++)
         if (to->data[i] == '\n' || to->data[i] == '\r') to->data[i] = ' ';

@@ -1,10 +1,10 @@
 
 #include <inttypes.h>
-#include <string.h>
 #include "analyze/compile/compile_priv.h"
 #include "formats/base/buf.h"
 #include "formats/base/num.h"
 #include "formats/base/scale.h"
+#include "formats/base/str.h"
 
 enum { SHOWN_VALUES = 4 };
 
@@ -18,8 +18,8 @@ const char *gp_compile_short_path(const char *path)
 void gp_compile_put_place(struct gp_buf *to, const struct gp_compile *c, gp_sid file, int32_t line,
                           gp_sid function)
 {
-    const char *path = gp_compile_str(c, file), *slash = strrchr(path, '/'), *f = gp_compile_str(c, function);
-    gp_buf_puts(to, slash ? slash + 1 : path);
+    const char *path = gp_compile_str(c, file), *f = gp_compile_str(c, function);
+    gp_buf_puts(to, gp_base_name(path));
     if (line >= 0) gp_buf_printf(to, ":%" PRId32, line);
     if (*f) gp_buf_printf(to, "%s%s", *path ? " " : "", f);
     if (!*f && !*path) gp_buf_puts(to, "place unknown");

@@ -13,12 +13,6 @@ static struct gp_window_producer *producer_of(struct gp_window *w, uint32_t id)
     return &w->producers.at[w->producers.n - 1];
 }
 
-static bool is_event(const struct gp_gpt_block_header *h)
-{
-    return h->kind == GP_GPT_LAUNCH || h->kind == GP_GPT_CLOCK ||
-           (h->kind >= GP_GPT_EVENTS && h->kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
-}
-
 static void take_block(struct gp_window *w, const char *block, size_t n, const struct gp_gpt_block_header *h)
 {
     enum { PRODUCERS_MOST = 4096 };
@@ -27,7 +21,7 @@ static void take_block(struct gp_window *w, const char *block, size_t n, const s
     if (h->seq > p->next) w->lost += h->seq - p->next;
     p->next = h->seq + 1;
     if (h->kind == GP_GPT_END) return; /* its totals are of everything */
-    struct gp_buf *to = is_event(h) ? &w->events : &w->names;
+    struct gp_buf *to = GP_GPT_HAS_EVENTS(h->kind) ? &w->events : &w->names;
     if (to->n + n > GP_WINDOW_BYTES) {
         w->lost++;
         return;

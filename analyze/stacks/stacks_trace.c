@@ -318,8 +318,8 @@ static void add_stall(struct walk *w, uint32_t node, size_t row, int64_t samples
     struct gp_buf label = {0};
     if (gp_get_stack(e, row)) {
         const struct gp_stack *at = &w->t->stacks.at[gp_get_stack(e, row)];
-        const char *file = gp_trace_str(w->t, at->file), *slash = strrchr(file, '/');
-        gp_buf_printf(&label, "%s:%u", slash ? slash + 1 : file, (unsigned)at->line);
+        const char *file = gp_base_name(gp_trace_str(w->t, at->file));
+        gp_buf_printf(&label, "%s:%u", file, (unsigned)at->line);
     } else gp_buf_printf(&label, "+0x%llx", (unsigned long long)gp_get_addr(e, row));
     node = labelled_child(w->b, node, &label, GP_FRAME_COMPUTE);
     label.n = 0;

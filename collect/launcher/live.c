@@ -88,9 +88,7 @@ void gp_live_put(struct gp_live *l, const void *block, size_t n, int64_t now_ns)
 {
     struct gp_gpt_block_header h;
     if (!l || n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h) || h.kind == GP_GPT_END) return;
-    bool events = h.kind == GP_GPT_LAUNCH || h.kind == GP_GPT_CLOCK ||
-                  (h.kind >= GP_GPT_EVENTS && h.kind < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT);
-    if (events) append(&l->events, block, n, now_ns);
+    if (GP_GPT_HAS_EVENTS(h.kind)) append(&l->events, block, n, now_ns);
     else if (l->names.bytes < NAME_BYTES) append(&l->names, block, n, now_ns);
     while (l->events.head && (now_ns - l->events.head->at_ns > KEEP_NS || l->events.bytes > EVENT_BYTES))
         drop_first(&l->events);

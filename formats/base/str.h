@@ -62,6 +62,13 @@ static inline bool gp_is_choice(const char *choices, const char *value)
     return false;
 }
 
+/* What follows the last slash of PATH; all of it without one. */
+static inline const char *gp_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* Do the N bytes at P contain TEXT? */
 static inline bool gp_contains(const char *p, size_t n, const char *text)
 {

@@ -185,16 +185,20 @@ static bool read_event(struct doc *d)
     return true;
 }
 
+/* Move on to the next item, behind commas; NULL at the end. */
+static const char *next_item(struct doc *d)
+{
+    d->p = gp_json_space(d->p);
+    while (*d->p == ',') d->p = gp_json_space(d->p + 1);
+    if (d->p > d->end) d->p = d->end;
+    return d->p < d->end ? d->p : NULL;
+}
+
 static bool read_events(struct doc *d)
 {
     while (d->s->where == GP_CHROME_EVENTS) {
-        const char *p = gp_json_space(d->p);
-        while (*p == ',') p = gp_json_space(p + 1);
-        d->p = p;
-        if (p >= d->end) {
-            d->p = d->end;
-            return false;
-        }
+        const char *p = next_item(d);
+        if (!p) return false;
         if (*p == '{') {
             if (!read_event(d)) return false;
         } else if (*p == ']') {
@@ -276,13 +280,8 @@ static void lost_in_object(struct doc *d)
 static bool read_object(struct doc *d)
 {
     while (d->s->where == GP_CHROME_TOP) {
-        const char *p = gp_json_space(d->p);
-        while (*p == ',') p = gp_json_space(p + 1);
-        d->p = p;
-        if (p >= d->end) {
-            d->p = d->end;
-            return false;
-        }
+        const char *p = next_item(d);
+        if (!p) return false;
         if (*p == '}') {
             d->p++;
             d->s->where = GP_CHROME_DONE;

@@ -191,8 +191,7 @@ static int read_objects(struct gp_flight *f, struct gp_input *in, struct gp_err 
 
 static int32_t last_number(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    if (slash) path = slash + 1;
+    path = gp_base_name(path);
     size_t end = strlen(path);
     uint64_t n;
     while (end && !gp_is_digit(path[end - 1])) end--;

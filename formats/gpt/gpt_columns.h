@@ -51,6 +51,10 @@ enum gp_gpt_kind {
     X(14, GP_SAMPLE)                                                                                         \
     X(15, GP_PC)
 enum { GP_GPT_TABLE_COUNT = 16 };
+/* Are the rows of a block of KIND events? */
+#define GP_GPT_HAS_EVENTS(kind)                                                                              \
+    ((kind) == GP_GPT_LAUNCH || (kind) == GP_GPT_CLOCK ||                                                    \
+     ((kind) >= GP_GPT_EVENTS && (kind) < GP_GPT_EVENTS + GP_GPT_TABLE_COUNT))
 
 /* The meaning of the numbers of a column. */
 enum gp_gpt_type {

@@ -197,13 +197,13 @@ static void put_change_rules(struct gp_buf *css)
     }
 }
 
-/* Stripes: PAGE and LINE are the classes of their two colours. */
-static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const char *page, const char *line)
+/* A pattern with its ground, of class PAGE; TURN may be NULL. */
+static void open_pattern(struct gp_svg *s, const char *id, const char *turn, const char *page)
 {
     gp_svg_open(s, "pattern");
     gp_svg_attr(s, "id", id);
     gp_svg_attr(s, "patternUnits", "userSpaceOnUse");
-    gp_svg_attr(s, "patternTransform", turn);
+    if (turn) gp_svg_attr(s, "patternTransform", turn);
     gp_svg_int(s, "width", 6);
     gp_svg_int(s, "height", 6);
     gp_svg_open(s, "rect");
@@ -211,6 +211,12 @@ static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const
     gp_svg_int(s, "width", 6);
     gp_svg_int(s, "height", 6);
     gp_svg_close(s);
+}
+
+/* Stripes: PAGE and LINE are the classes of their two colours. */
+static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const char *page, const char *line)
+{
+    open_pattern(s, id, turn, page);
     gp_svg_open(s, "rect");
     gp_svg_attr(s, "class", line);
     gp_svg_int(s, "width", 2);
@@ -222,16 +228,7 @@ static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const
 /* Dots, for frames that the baseline does not have. */
 static void draw_dots(struct gp_svg *s)
 {
-    gp_svg_open(s, "pattern");
-    gp_svg_attr(s, "id", "gpf-new");
-    gp_svg_attr(s, "patternUnits", "userSpaceOnUse");
-    gp_svg_int(s, "width", 6);
-    gp_svg_int(s, "height", 6);
-    gp_svg_open(s, "rect");
-    gp_svg_attr(s, "class", "new-page");
-    gp_svg_int(s, "width", 6);
-    gp_svg_int(s, "height", 6);
-    gp_svg_close(s);
+    open_pattern(s, "gpf-new", NULL, "new-page");
     gp_svg_open(s, "circle");
     gp_svg_attr(s, "class", "new-dot");
     gp_svg_int(s, "cx", 3);

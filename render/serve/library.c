@@ -252,8 +252,7 @@ static int answer_once(struct work *w, bool *again, struct gp_err *err)
 
 static void note_name(struct work *w)
 {
-    const char *name = w->found[0]->name, *slash = strrchr(name, '/');
-    if (slash) name = slash + 1;
+    const char *name = gp_base_name(w->found[0]->name);
     size_t n = gp_utf8_fit_bytes(name, strlen(name), sizeof w->call->name - 1);
     memcpy(w->call->name, name, n);
     w->call->name[n] = 0;

@@ -294,10 +294,8 @@ static int send_new(const struct gp_backend *s, const char *name, struct gp_repl
     struct gp_catalog_list *l = gp_catalog_list(s->library->catalog, true);
     const struct gp_catalog_file *newest = NULL;
     reply->status = 201;
-    for (size_t i = 0; i < l->n && !newest; i++) {
-        const char *slash = strrchr(l->at[i].name, '/');
-        if (!strcmp(slash ? slash + 1 : l->at[i].name, name)) newest = &l->at[i];
-    }
+    for (size_t i = 0; i < l->n && !newest; i++)
+        if (!strcmp(gp_base_name(l->at[i].name), name)) newest = &l->at[i];
     if (newest) put_file(s, &reply->body, newest);
     else gp_buf_puts(&reply->body, "{}");
     gp_buf_puts(&reply->body, "\n");
