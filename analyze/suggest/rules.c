@@ -420,18 +420,17 @@ struct idle_walk {
     enum gp_idle_cause cause;
     int64_t *by_call, *by_name; /* by sid of the trace: idle time in functions */
     int64_t sum;
+    struct gp_host_memo functions;
 };
 
-/* The innermost Python function at NODE or around it; 0: none. */
-static gp_sid function_at(const struct gp_rule_ctx *c, uint32_t node)
+/* The innermost Python function at NODE or around it. */
+static uint32_t function_at(void *ctx, uint32_t node, uint32_t around)
 {
-    for (; node != GP_HOST_NONE; node = c->v->hs.nodes[node].parent) {
-        const struct gp_host_event *e = &c->v->hs.nodes[node];
-        if (e->table != GP_PYTHON) continue;
-        gp_sid name = c->t->events[GP_PYTHON].name[e->row];
-        if (!gp_frame_is_state(gp_trace_str(c->t, name))) return name;
-    }
-    return 0;
+    const struct gp_rule_ctx *c = ctx;
+    const struct gp_host_event *e = &c->v->hs.nodes[node];
+    if (e->table != GP_PYTHON) return around;
+    gp_sid name = c->t->events[GP_PYTHON].name[e->row];
+    return gp_frame_is_state(gp_trace_str(c->t, name)) ? around : name;
 }
 
 static void add_idle_of(void *ctx, const struct gp_idle_piece *piece)
@@ -439,15 +438,18 @@ static void add_idle_of(void *ctx, const struct gp_idle_piece *piece)
     struct idle_walk *walk = ctx;
     if (piece->device != walk->c->device || piece->cause != walk->cause) return;
     int64_t ns = gp_rule_time_before_calls(walk->c, piece->begin_ns, piece->end_ns, walk->by_call);
-    walk->by_name[function_at(walk->c, piece->node)] += ns;
+    uint32_t function = gp_host_memo_get(&walk->functions, piece->node, function_at, walk->c);
+    walk->by_name[function == GP_HOST_NONE ? 0 : function] += ns;
     walk->sum += ns;
 }
 
 int64_t gp_rule_idle_time(struct gp_rule_ctx *c, enum gp_idle_cause cause, int64_t *by_call, gp_sid *where)
 {
-    struct idle_walk walk = {c, cause, by_call, gp_zalloc((c->t->strings.n + 1) * sizeof(int64_t)), 0};
+    struct idle_walk walk = {
+        c, cause, by_call, gp_zalloc((c->t->strings.n + 1) * sizeof(int64_t)), 0, {.hs = &c->v->hs}};
     gp_sid most = 0;
     gp_idle_walk(c->v, add_idle_of, &walk);
+    gp_host_memo_release(&walk.functions);
     for (gp_sid i = 1; i < c->t->strings.n; i++)
         if (walk.by_name[i] > walk.by_name[most] || !most) most = walk.by_name[i] > 0 ? i : most;
     *where = most ? gp_rule_label(c, GP_PYTHON, most) : 0;
