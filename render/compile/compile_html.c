@@ -7,6 +7,7 @@
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
 #include "render/draw/chart_svg.h"
+#include "render/draw/plot.h"
 #include "render/draw/text.h"
 #include "render/page/page_doc.h"
 
@@ -64,13 +65,7 @@ static void put_label(struct gp_svg *w, const struct gp_compile *c, const struct
             c->frames.at[i].function)
             name = gp_compile_str(c, c->frames.at[i].function);
     gp_text_fit(&b, name, strlen(name), (size_t)((width - 2 * EDGE) / CHARACTER));
-    if (b.n) {
-        gp_svg_open(w, "text");
-        gp_svg_px(w, "x", x + EDGE);
-        gp_svg_int(w, "y", y + 14);
-        gp_svg_text(w, b.data, b.n);
-        gp_svg_close(w);
-    }
+    if (b.n) gp_plot_text(w, NULL, (double)(x + EDGE) / 100, y + 14, &b);
     gp_buf_release(&b);
 }
 
@@ -109,9 +104,7 @@ static void put_span(struct gp_svg *w, const struct gp_compile *c, const struct 
     gp_buf_puts(&b, ", ");
     gp_scale_put(&b, GP_UNIT_NS, s->self_ns > 0 ? s->self_ns : 0);
     gp_buf_puts(&b, s->open ? " itself, cut" : " itself");
-    gp_svg_open(w, "title");
-    gp_svg_text(w, b.data, b.n);
-    gp_svg_close(w);
+    gp_plot_title(w, &b);
     gp_buf_release(&b);
     gp_svg_close(w);
     if (width > LEAST_TEXT * 100) {

@@ -10,14 +10,6 @@
 
 /* ---- JSON ---- */
 
-static void put_row(struct gp_doc *o, const char *key, const struct gp_record *rec, const void *row,
-                    const struct gp_row_of *x)
-{
-    gp_doc_object(o, key);
-    gp_record_members(o, rec, row, x);
-    gp_doc_end(o, '}');
-}
-
 void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_json_opts *opts)
 {
     struct gp_doc o = {.b = b, .strings = &d->strings};
@@ -31,14 +23,14 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
     gp_doc_bool(&o, "identical", d->identical);
     gp_record_json(&o, &gp_diff_reason_rows, d->reasons.at, d->reasons.n, 0, &rows);
     gp_doc_cstr(&o, "unit", gp_diff_unit_name((enum gp_diff_unit)d->unit));
-    put_row(&o, "baseline", &gp_diff_side_row, &d->side[GP_DIFF_BASE], &one);
-    put_row(&o, "current", &gp_diff_side_row, &d->side[GP_DIFF_CUR], &one);
-    put_row(&o, "total", &gp_diff_total_row, d, &one);
-    put_row(&o, "summary", &gp_diff_summary_row, d, &one);
+    gp_record_object(&o, "baseline", &gp_diff_side_row, &d->side[GP_DIFF_BASE], &one);
+    gp_record_object(&o, "current", &gp_diff_side_row, &d->side[GP_DIFF_CUR], &one);
+    gp_record_object(&o, "total", &gp_diff_total_row, d, &one);
+    gp_record_object(&o, "summary", &gp_diff_summary_row, d, &one);
     gp_record_json(&o, &gp_diff_gate_rows, d->gates.at, d->gates.n, 0, &rows);
     gp_record_json(&o, &gp_diff_expect_rows, d->expects.at, d->expects.n, 0, &rows);
     gp_record_json(&o, &gp_diff_note_rows, d->notes.at, d->notes.n, 0, &rows);
-    put_row(&o, "settings", &gp_diff_setting_row, d, &one);
+    gp_record_object(&o, "settings", &gp_diff_setting_row, d, &one);
     struct gp_diff_metric known[GP_METRIC_COUNT];
     size_t n = 0;
     for (int m = 0; m < GP_METRIC_COUNT; m++)

@@ -285,12 +285,6 @@ static double at_level(const struct waterfall *p, int64_t level)
     return LABEL + (double)gp_plot_scaled(level - p->low, p->high - p->low, PLOT * 100) / 100;
 }
 
-static void put_signed(struct gp_buf *b, enum gp_unit unit, int64_t v)
-{
-    gp_buf_puts(b, v < 0 ? "\xE2\x88\x92" : v > 0 ? "+" : "");
-    gp_scale_put(b, unit, v < 0 ? -v : v);
-}
-
 static int row_y(size_t row) { return BARS_TOP + (int)row * ROW; }
 
 static void open_row(struct waterfall *p, size_t row)
@@ -371,7 +365,7 @@ static void draw_change(struct waterfall *p, size_t row, const struct gp_waterfa
 {
     gp_buf_puts(&p->text, b->full ? b->full : b->label);
     gp_buf_puts(&p->text, ": ");
-    put_signed(&p->text, p->f->unit, b->change);
+    gp_plot_put_signed(&p->text, p->f->unit, b->change);
     if (b->note) {
         gp_buf_puts(&p->text, ". ");
         gp_buf_puts(&p->text, b->note);
@@ -380,7 +374,7 @@ static void draw_change(struct waterfall *p, size_t row, const struct gp_waterfa
     draw_label(p, "label", row, b->label, differs_at(p->f, b));
     draw_step(p, row, before);
     if (b->change) draw_bar(p, b->change > 0 ? "w-worse" : "w-better", row, before, before + b->change);
-    put_signed(&p->text, p->f->unit, b->change);
+    gp_plot_put_signed(&p->text, p->f->unit, b->change);
     gp_plot_text(p->w, "end value", CHANGE_X, row_y(row) + TEXT_DY, &p->text);
     put_share(p, b->change);
     gp_plot_text(p->w, "end tick", GP_WATERFALL_WIDTH, row_y(row) + TEXT_DY, &p->text);
@@ -399,7 +393,7 @@ static void draw_rules(struct waterfall *p, size_t rows)
         double x = at_level(p, origin + i * step);
         gp_plot_line(p->w, i || origin ? "rule" : "base", x, BARS_TOP, x, row_y(rows));
         if (p->low > 0 && !i) gp_buf_puts(&p->text, p->f->from_name);
-        else if (p->low > 0) put_signed(&p->text, p->f->unit, i * step);
+        else if (p->low > 0) gp_plot_put_signed(&p->text, p->f->unit, i * step);
         else if (i) gp_scale_put(&p->text, p->f->unit, i * step);
         else gp_buf_putc(&p->text, '0');
         gp_plot_text(p->w, "tick mid", x, row_y(rows) + 14, &p->text);

@@ -84,10 +84,8 @@ static void draw_box(struct plot *p, const struct gp_chart_row *row, size_t i, i
 {
     gp_buf_puts(&p->text, "k-");
     gp_buf_puts(&p->text, row->k ? row->k : p->c->series[i].k);
-    gp_svg_open(p->w, "rect");
-    gp_svg_attr_n(p->w, "class", p->text.data, p->text.n);
-    gp_svg_box(p->w, x, y, width, height);
-    gp_svg_close(p->w);
+    gp_plot_rect(p->w, gp_buf_str(&p->text), (double)x / 100, (double)y / 100, (double)width / 100,
+                 (double)height / 100, NULL);
     p->text.n = 0;
 }
 

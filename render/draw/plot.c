@@ -157,6 +157,12 @@ void gp_plot_turned(struct gp_svg *w, const char *class, double x, double y, dou
     text->n = 0;
 }
 
+void gp_plot_put_signed(struct gp_buf *b, enum gp_unit unit, int64_t v)
+{
+    gp_buf_puts(b, v < 0 ? "\xE2\x88\x92" : v > 0 ? "+" : "");
+    gp_scale_put(b, unit, v < 0 ? -v : v);
+}
+
 void gp_plot_title(struct gp_svg *w, struct gp_buf *text)
 {
     const char *line = gp_buf_str(text), *end = line + text->n;

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "formats/base/declare.h"
+#include "formats/base/scale.h"
 #include "render/draw/canvas_svg.h"
 
 /* ---- axes ---- */
@@ -64,6 +65,8 @@ void gp_plot_text(struct gp_svg *w, const char *class, double x, double y, struc
 /* The same, turned by ANGLE degrees around X, Y. */
 void gp_plot_turned(struct gp_svg *w, const char *class, double x, double y, double angle,
                     struct gp_buf *text);
+/* Append a change: V with its sign. */
+void gp_plot_put_signed(struct gp_buf *b, enum gp_unit unit, int64_t v);
 /* A tooltip of the open element; the text may have several lines. */
 void gp_plot_title(struct gp_svg *w, struct gp_buf *text);
 

@@ -10,6 +10,7 @@
 #include "render/draw/text.h"
 #include "render/flame/flame_layout.h"
 #include "render/page/assets.h"
+#include "render/page/page_html.h"
 
 /* The grid, in pixels. */
 enum {
@@ -206,8 +207,7 @@ static void open_pattern(struct gp_svg *s, const char *id, const char *turn, con
     if (turn) gp_svg_attr(s, "patternTransform", turn);
     gp_svg_int(s, "width", 6);
     gp_svg_int(s, "height", 6);
-    gp_svg_open(s, "rect");
-    gp_svg_attr(s, "class", page);
+    gp_page_open(s, "rect", page);
     gp_svg_int(s, "width", 6);
     gp_svg_int(s, "height", 6);
     gp_svg_close(s);
@@ -217,8 +217,7 @@ static void open_pattern(struct gp_svg *s, const char *id, const char *turn, con
 static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const char *page, const char *line)
 {
     open_pattern(s, id, turn, page);
-    gp_svg_open(s, "rect");
-    gp_svg_attr(s, "class", line);
+    gp_page_open(s, "rect", line);
     gp_svg_int(s, "width", 2);
     gp_svg_int(s, "height", 6);
     gp_svg_close(s);
@@ -229,12 +228,7 @@ static void draw_hatch(struct gp_svg *s, const char *id, const char *turn, const
 static void draw_dots(struct gp_svg *s)
 {
     open_pattern(s, "gpf-new", NULL, "new-page");
-    gp_svg_open(s, "circle");
-    gp_svg_attr(s, "class", "new-dot");
-    gp_svg_int(s, "cx", 3);
-    gp_svg_int(s, "cy", 3);
-    gp_svg_px(s, "r", 130);
-    gp_svg_close(s);
+    gp_plot_circle(s, "new-dot", 3, 3, 1.3, NULL);
     gp_svg_close(s);
 }
 
@@ -295,8 +289,7 @@ static void draw_entry(struct picture *p, const struct entry *e)
     const char *label = gp_palette_label(e->kind);
     bool weighs = has_share(p, e->kind);
     gp_buf_printf(&p->text, "translate(%d %d)", e->x, e->y);
-    gp_svg_open(s, "g");
-    gp_svg_attr(s, "class", weighs || e->kind == GP_FRAME_IDLE ? "entry" : "entry way");
+    gp_page_open(s, "g", weighs || e->kind == GP_FRAME_IDLE ? "entry" : "entry way");
     gp_svg_attr(s, "data-k", gp_palette_class(e->kind));
     attr_scratch(p, "transform");
     gp_buf_printf(&p->text, "%s s0", gp_palette_class(e->kind));
@@ -325,8 +318,7 @@ static void draw_entry(struct picture *p, const struct entry *e)
 
 static void draw_legend(struct picture *p)
 {
-    gp_svg_open(&p->svg, "g");
-    gp_svg_attr(&p->svg, "class", "legend");
+    gp_page_open(&p->svg, "g", "legend");
     for (int i = 0; i < p->entry_count; i++) draw_entry(p, &p->entries[i]);
     gp_svg_close_line(&p->svg);
 }
@@ -365,12 +357,6 @@ static struct change_class change_class_of(const struct picture *p, const struct
     return class_of_level(change < 0 ? -level : level);
 }
 
-static void put_signed(struct gp_buf *b, enum gp_unit unit, int64_t v)
-{
-    gp_buf_puts(b, v < 0 ? "\xE2\x88\x92" : v > 0 ? "+" : "");
-    gp_scale_put(b, unit, magnitude(v));
-}
-
 static int64_t base_total(const struct picture *p)
 {
     return p->opts->diff->tree_is_base ? p->layout.total : p->opts->diff->other[GP_CALLTREE_ROOT];
@@ -378,54 +364,39 @@ static int64_t base_total(const struct picture *p)
 
 static void draw_tick(struct picture *p, const char *class, int x, int64_t v)
 {
-    put_signed(&p->text, p->opts->unit, v);
+    gp_plot_put_signed(&p->text, p->opts->unit, v);
     if (v && base_total(p) > 0) {
         gp_buf_puts(&p->text, v < 0 ? " (\xE2\x88\x92" : " (+");
         gp_scale_put_share(&p->text, magnitude(v), base_total(p));
         gp_buf_putc(&p->text, ')');
     }
-    gp_svg_open(&p->svg, "text");
-    gp_svg_attr(&p->svg, "class", class);
-    gp_svg_int(&p->svg, "x", x);
-    gp_svg_int(&p->svg, "y", 24);
-    gp_svg_text(&p->svg, p->text.data, p->text.n);
-    gp_svg_close(&p->svg);
-    p->text.n = 0;
+    gp_plot_text(&p->svg, class, x, 24, &p->text);
 }
 
 static void draw_swatch(struct picture *p, const char *class, int x, int width)
 {
-    gp_svg_open(&p->svg, "g");
-    gp_svg_attr(&p->svg, "class", class);
-    gp_svg_open(&p->svg, "rect");
-    gp_svg_box(&p->svg, x * 100, 0, width * 100, 1100);
-    gp_svg_close(&p->svg);
+    gp_page_open(&p->svg, "g", class);
+    gp_plot_rect(&p->svg, NULL, x, 0, width, 11, NULL);
     gp_svg_close(&p->svg);
 }
 
 /* A pattern or a plain colour with its words, X pixels from the left edge of the legend. */
 static void draw_meaning(struct picture *p, const char *class, const char *words, int x)
 {
-    gp_svg_open(&p->svg, "g");
-    gp_svg_attr(&p->svg, "class", "entry");
+    gp_page_open(&p->svg, "g", "entry");
     gp_svg_attr(&p->svg, "data-k", class);
     gp_buf_printf(&p->text, "translate(%d %d)", x, p->chart_y - SCALE_ROW - 8);
     attr_scratch(p, "transform");
     draw_swatch(p, class, 0, 22);
-    gp_svg_open(&p->svg, "text");
-    gp_svg_int(&p->svg, "x", 28);
-    gp_svg_int(&p->svg, "y", 10);
-    gp_svg_text(&p->svg, words, strlen(words));
-    gp_svg_close(&p->svg);
+    gp_buf_puts(&p->text, words);
+    gp_plot_text(&p->svg, NULL, 28, 10, &p->text);
     gp_svg_close(&p->svg);
 }
 
 static void draw_scale(struct picture *p)
 {
-    gp_svg_open(&p->svg, "g");
-    gp_svg_attr(&p->svg, "class", "legend");
-    gp_svg_open(&p->svg, "g");
-    gp_svg_attr(&p->svg, "class", "scale");
+    gp_page_open(&p->svg, "g", "legend");
+    gp_page_open(&p->svg, "g", "scale");
     gp_buf_printf(&p->text, "translate(%d %d)", MARGIN, p->chart_y - SCALE_ROW - 8);
     attr_scratch(p, "transform");
     for (int level = -GP_PALETTE_CHANGES; level <= GP_PALETTE_CHANGES && p->clamp; level++)
@@ -484,7 +455,7 @@ static void put_comparison(struct picture *p, const struct gp_flame_frame *f)
         return;
     }
     gp_buf_puts(&p->text, DOT);
-    put_signed(&p->text, p->opts->unit, change);
+    gp_plot_put_signed(&p->text, p->opts->unit, change);
     if (!change) return;
     gp_buf_printf(&p->text, " (%+.1f%%)", 100 * (double)change / (double)(is_base ? f->weight : other));
     if (!p->opts->diff->counts[f->node]) gp_buf_puts(&p->text, ", no change that is decided");
@@ -568,14 +539,7 @@ static void draw_box(struct picture *p, const struct gp_flame_frame *f, struct n
     int64_t columns = (w - 900) / MONO;
     if (columns < 3) return;
     gp_text_fit_name(&p->text, label.at, label.n, (size_t)columns);
-    if (p->text.n) {
-        gp_svg_open(&p->svg, "text");
-        gp_svg_px(&p->svg, "x", x + 400);
-        gp_svg_int(&p->svg, "y", (int64_t)f->depth * ROW + TEXT_Y);
-        gp_svg_text(&p->svg, p->text.data, p->text.n);
-        gp_svg_close(&p->svg);
-    }
-    p->text.n = 0;
+    if (p->text.n) gp_plot_text(&p->svg, NULL, (double)(x + 400) / 100, f->depth * ROW + TEXT_Y, &p->text);
 }
 
 static enum gp_frame_kind kind_of(const struct picture *p, const struct gp_flame_frame *f)
@@ -613,14 +577,12 @@ static void draw_frame(struct picture *p, const struct gp_flame_frame *f)
 
 static void draw_frames(struct picture *p)
 {
-    gp_svg_open(&p->svg, "svg");
-    gp_svg_attr(&p->svg, "class", "view");
+    gp_page_open(&p->svg, "svg", "view");
     gp_svg_int(&p->svg, "x", MARGIN);
     gp_svg_int(&p->svg, "y", p->chart_y);
     gp_svg_int(&p->svg, "width", p->width - 2 * MARGIN);
     gp_svg_int(&p->svg, "height", (int64_t)p->layout.depth * ROW);
-    gp_svg_open(&p->svg, "g");
-    gp_svg_attr(&p->svg, "class", "frames");
+    gp_page_open(&p->svg, "g", "frames");
     gp_svg_newline(&p->svg);
     for (size_t i = 0; i < p->layout.frames.n; i++) draw_frame(p, &p->layout.frames.at[i]);
     gp_svg_close(&p->svg);
@@ -687,8 +649,7 @@ static void draw_head(struct picture *p)
     gp_svg_style(&p->svg, css.data, css.n);
     gp_buf_release(&css);
     draw_defs(p);
-    gp_svg_open(s, "rect");
-    gp_svg_attr(s, "class", "page");
+    gp_page_open(s, "rect", "page");
     gp_svg_attr(s, "width", "100%");
     gp_svg_attr(s, "height", "100%");
     gp_svg_close_line(s);

@@ -334,8 +334,7 @@ static void put_box(struct map *p, int64_t from, int64_t to)
     for (bool first = true; x < end; first = false) {
         int64_t line = x / (WIDTH * 100), stop = (line + 1) * WIDTH * 100;
         if (stop > end) stop = end;
-        gp_svg_open(p->w, "rect");
-        gp_svg_attr(p->w, "class", class_of(&p->piece, class));
+        gp_page_open(p->w, "rect", class_of(&p->piece, class));
         gp_svg_box(p->w, x - line * WIDTH * 100, line * LINE * 100, stop - x, BAR * 100);
         if (first || stop - x > 2000) {
             gp_svg_open(p->w, "title");

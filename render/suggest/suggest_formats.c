@@ -10,14 +10,6 @@
 
 /* ---- JSON ---- */
 
-static void put_row(struct gp_doc *d, const struct gp_record *rec, const void *row,
-                    const struct gp_row_of *of)
-{
-    gp_doc_object(d, rec->id);
-    gp_record_members(d, rec, row, of);
-    gp_doc_end(d, '}');
-}
-
 static void put_json(void *answer, struct gp_buf *b)
 {
     const struct gp_suggest_answer *a = answer;
@@ -37,9 +29,9 @@ static void put_json(void *answer, struct gp_buf *b)
     gp_report_release(&r);
     const size_t worth = gp_suggest_worth(s), n = s->suggestions.n;
     gp_record_json(&d, &gp_suggest_suggestions, s->suggestions.at, worth, 0, &of);
-    put_row(&d, &gp_suggest_together, s, &of);
+    gp_record_object(&d, gp_suggest_together.id, &gp_suggest_together, s, &of);
     gp_record_json(&d, &gp_suggest_seen, n ? &s->suggestions.at[worth] : NULL, n - worth, 0, &of);
-    if (gp_suggest_is_timed(s)) put_row(&d, &gp_suggest_steps, &s->step, &of);
+    if (gp_suggest_is_timed(s)) gp_record_object(&d, gp_suggest_steps.id, &gp_suggest_steps, &s->step, &of);
     else gp_doc_null(&d, "step");
     gp_doc_object(&d, "regime");
     gp_record_members(&d, &gp_suggest_regime, s, &of);
