@@ -151,47 +151,37 @@ static void find_kernels(struct gp_compile *c, const struct gp_compile_trace *t)
 /* ---- order ---- */
 
 /* Breaks that cost most come first; then whole frames, then those of many compiles, then by place. What
- * another one causes comes behind it. */
-struct order {
-    const struct gp_compile *c;
-    uint32_t index;
-};
-
-/* Most urgent first; gp_compile_advise() keeps this order. */
-static int by_cost(const void *a, const void *b)
+ * another one causes comes behind it. gp_compile_advise() keeps this order. */
+static int by_cost(const void *a, const void *b, const void *of)
 {
-    const struct order *oa = a, *ob = b;
-    const struct gp_compile *c = oa->c;
-    const struct gp_compile_break *x = &c->breaks.at[oa->index], *y = &c->breaks.at[ob->index];
-    bool limit_x = x->family == GP_FAMILY_RECOMPILES, limit_y = y->family == GP_FAMILY_RECOMPILES;
-    bool vain_x = gp_compile_in_vain(x), vain_y = gp_compile_in_vain(y);
-    int64_t cost_x = x->cost_ns > 0 ? x->cost_ns : 0, cost_y = y->cost_ns > 0 ? y->cost_ns : 0;
-    if (limit_x != limit_y) return limit_x ? -1 : 1;
-    if (vain_x != vain_y) return vain_x ? -1 : 1;
-    if (cost_x != cost_y) return cost_x > cost_y ? -1 : 1;
-    if (x->whole_frame != y->whole_frame) return x->whole_frame ? -1 : 1;
-    if (x->count != y->count) return x->count > y->count ? -1 : 1;
-    int files = strcmp(gp_compile_str(c, x->file), gp_compile_str(c, y->file));
-    if (files) return files;
-    if (x->line != y->line) return x->line < y->line ? -1 : 1;
-    return (oa->index > ob->index) - (oa->index < ob->index);
+    const struct gp_compile *c = of;
+    const struct gp_compile_break *x = &c->breaks.at[*(const uint32_t *)a],
+                                  *y = &c->breaks.at[*(const uint32_t *)b];
+    GP_KEY(y->family == GP_FAMILY_RECOMPILES, x->family == GP_FAMILY_RECOMPILES);
+    GP_KEY(gp_compile_in_vain(y), gp_compile_in_vain(x));
+    GP_KEY(y->cost_ns > 0 ? y->cost_ns : 0, x->cost_ns > 0 ? x->cost_ns : 0);
+    GP_DOWN(whole_frame);
+    GP_DOWN(count);
+    GP_THEN(strcmp(gp_compile_str(c, x->file), gp_compile_str(c, y->file)));
+    GP_UP(line);
+    return 0;
 }
 
 static void sort_breaks(struct gp_compile *c)
 {
     size_t n = c->breaks.n, at = 0;
     if (!n) return;
-    struct order *o = gp_alloc(n * sizeof *o);
+    uint32_t *order = gp_alloc(n * sizeof *order);
     struct gp_compile_break *sorted = gp_alloc(n * sizeof *sorted);
     uint32_t *place = gp_alloc(n * sizeof *place);
-    for (uint32_t i = 0; i < n; i++) o[i] = (struct order){c, i};
-    qsort(o, n, sizeof *o, by_cost);
+    for (uint32_t i = 0; i < n; i++) order[i] = i;
+    gp_sort_in(order, n, sizeof *order, by_cost, c);
     for (size_t i = 0; i < n; i++) {
-        if (c->breaks.at[o[i].index].caused_by != GP_CLOG_NONE) continue;
-        place[o[i].index] = (uint32_t)at;
-        sorted[at++] = c->breaks.at[o[i].index];
+        if (c->breaks.at[order[i]].caused_by != GP_CLOG_NONE) continue;
+        place[order[i]] = (uint32_t)at;
+        sorted[at++] = c->breaks.at[order[i]];
         for (uint32_t k = 0; k < n; k++) {
-            if (c->breaks.at[k].caused_by != o[i].index) continue;
+            if (c->breaks.at[k].caused_by != order[i]) continue;
             place[k] = (uint32_t)at;
             sorted[at++] = c->breaks.at[k];
         }
@@ -200,7 +190,7 @@ static void sort_breaks(struct gp_compile *c)
         if (sorted[i].caused_by != GP_CLOG_NONE) sorted[i].caused_by = place[sorted[i].caused_by];
     memcpy(c->breaks.at, sorted, at * sizeof *sorted);
     c->breaks.n = at;
-    GP_RELEASE(free, o, sorted, place);
+    GP_RELEASE(free, order, sorted, place);
 }
 
 void gp_compile_join_trace(struct gp_compile *c)

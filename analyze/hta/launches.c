@@ -261,8 +261,7 @@ static void add(struct gp_hta *h, const struct gp_view *v)
 {
     struct adder a = {.h = h, .v = v};
     a.started = gp_zalloc((v->t->events[GP_API].n + 1) * sizeof *a.started);
-    a.stat_of = gp_alloc(((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
-    memset(a.stat_of, 0xff, ((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
+    a.stat_of = gp_alloc_ones(((size_t)v->t->strings.n + 1) * sizeof *a.stat_of);
     const struct gp_events *gpu = &a.v->t->events[GP_GPU];
     a.h->launches.gpu_events += gpu->n;
     for (size_t i = 0; i < gpu->n; i++) {

@@ -73,15 +73,13 @@ static void number_steps(struct gp_query *q)
     struct gp_step_sharing sharing = {0};
     size_t rows = q->t->events[GP_GPU].n;
     int64_t id = 0;
-    q->step_of = gp_alloc((rows + 1) * sizeof *q->step_of);
-    memset(q->step_of, 0xff, (rows + 1) * sizeof *q->step_of);
+    q->step_of = gp_alloc_ones((rows + 1) * sizeof *q->step_of);
     for (uint32_t d = 0; d < v->devices.n && !q->untimed; d++) {
         const struct gp_view_device *device = &v->devices.at[d];
         const struct gp_steps_program *p = gp_steps_of(&q->found, device->producer);
         struct gp_device_steps steps;
         if (!p || !p->windows.n) continue;
-        int64_t *id_of = gp_alloc(p->windows.n * sizeof *id_of);
-        memset(id_of, 0xff, p->windows.n * sizeof *id_of);
+        int64_t *id_of = gp_alloc_ones(p->windows.n * sizeof *id_of);
         gp_device_steps_find(&steps, &sharing, v, device, p);
         if (steps.v.n) qsort(steps.v.at, steps.v.n, sizeof *steps.v.at, by_begin);
         for (size_t i = 0; i < steps.v.n; i++) id_of[steps.v.at[i].window] = id++;

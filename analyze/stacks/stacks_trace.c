@@ -473,8 +473,7 @@ static void mark_processes(const struct walk *w, uint32_t *frame)
 static void frame_processes(struct walk *w)
 {
     size_t n = w->t->processes.n, used = 0;
-    uint32_t *frame = gp_alloc(n * sizeof *frame);
-    memset(frame, 0xff, n * sizeof *frame);
+    uint32_t *frame = gp_alloc_ones(n * sizeof *frame);
     mark_processes(w, frame);
     for (size_t i = 0; i < n; i++) used += frame[i] != NO_NODE;
     if (used < 2) {

@@ -448,19 +448,15 @@ static void add_devices(struct gp_tracks_build *b)
 
 /* ---- processes ---- */
 
-struct order {
-    const struct gp_trace *t;
-    uint32_t track;
-};
-
 /* "Spans", "Traces" and the process -1 of profilers are not processes: they come after the real ones. */
 static bool is_aside(const struct gp_process *p) { return p->pid_text != 0 || p->pid < 0; }
 
-static int by_place(const void *a, const void *b)
+static int by_place(const void *a, const void *b, const void *of)
 {
-    const struct order *x = a, *y = b;
-    const struct gp_track *kx = &x->t->tracks.at[x->track], *ky = &y->t->tracks.at[y->track];
-    const struct gp_process *px = &x->t->processes.at[kx->process], *py = &y->t->processes.at[ky->process];
+    const struct gp_trace *t = of;
+    const struct gp_track *kx = &t->tracks.at[*(const uint32_t *)a],
+                          *ky = &t->tracks.at[*(const uint32_t *)b];
+    const struct gp_process *px = &t->processes.at[kx->process], *py = &t->processes.at[ky->process];
     GP_KEY(is_aside(px), is_aside(py));
     GP_KEY(px->has_sort_index ? px->sort_index : 0, py->has_sort_index ? py->sort_index : 0);
     GP_KEY(px->rank, py->rank);
@@ -472,7 +468,6 @@ static int by_place(const void *a, const void *b)
     GP_KEY(kx->tid != px->pid, ky->tid != py->pid); /* the main thread first */
     GP_KEY(kx->tid_text != 0, ky->tid_text != 0);
     GP_KEY(kx->tid, ky->tid);
-    GP_KEY(x->track, y->track);
     return 0;
 }
 
@@ -517,11 +512,11 @@ static void add_thread(struct gp_tracks_build *b, uint32_t track)
 static void add_processes(struct gp_tracks_build *b)
 {
     const struct gp_trace *t = b->l->v->t;
-    struct order *order = gp_alloc((t->tracks.n + 1) * sizeof *order);
-    for (uint32_t i = 0; i < t->tracks.n; i++) order[i] = (struct order){t, i};
-    qsort(order, t->tracks.n, sizeof *order, by_place);
+    uint32_t *order = gp_alloc((t->tracks.n + 1) * sizeof *order);
+    for (uint32_t i = 0; i < t->tracks.n; i++) order[i] = i;
+    gp_sort_in(order, t->tracks.n, sizeof *order, by_place, t);
     for (size_t i = 0; i < t->tracks.n; i++) {
-        uint32_t track = order[i].track, stream = b->stream_of[track];
+        uint32_t track = order[i], stream = b->stream_of[track];
         bool placed = stream == GP_TRACKS_BESIDE ||
                       (stream != UINT32_MAX && b->l->v->streams.at[stream].track == track);
         if (!placed) add_thread(b, track);
@@ -550,14 +545,9 @@ static void begin_build(struct gp_tracks_build *b, struct gp_tracks *l, const st
     for (int i = 0; i < GP_TABLE_COUNT; i++)
         if (i != GP_GPU && i != GP_COUNTER && i != GP_FLOW) group_rows(b, (enum gp_table)i);
     static const enum gp_table placed[] = {GP_GPU, GP_RANGE, GP_PYTHON, GP_OP, GP_API};
-    for (size_t i = 0; i < GP_COUNT(placed); i++) {
-        size_t bytes = (t->events[placed[i]].n + 1) * sizeof(uint32_t);
-        l->place[placed[i]] = gp_alloc(bytes);
-        memset(l->place[placed[i]], 0xff, bytes);
-    }
-    size_t bytes = (t->tracks.n + t->processes.n + 2) * sizeof(uint32_t);
-    b->stream_of = gp_alloc(bytes);
-    memset(b->stream_of, 0xff, bytes);
+    for (size_t i = 0; i < GP_COUNT(placed); i++)
+        l->place[placed[i]] = gp_alloc_ones((t->events[placed[i]].n + 1) * sizeof(uint32_t));
+    b->stream_of = gp_alloc_ones((t->tracks.n + t->processes.n + 2) * sizeof *b->stream_of);
     b->group_of_process = b->stream_of + t->tracks.n + 1;
     for (uint32_t s = 0; s < l->v->streams.n; s++) {
         const struct gp_view_stream *stream = &l->v->streams.at[s];

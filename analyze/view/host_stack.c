@@ -262,15 +262,13 @@ static void build(struct gp_host_stack *hs, const struct gp_trace *t, bool self)
     uint8_t *waited = gp_zalloc(tracks + 1);
     mark_waited(t, waited);
     lay_out(hs, t, waited);
-    hs->node_of_call = gp_alloc(calls * sizeof *hs->node_of_call);
-    memset(hs->node_of_call, 0xff, calls * sizeof *hs->node_of_call);
+    hs->node_of_call = gp_alloc_ones(calls * sizeof *hs->node_of_call);
     hs->nodes = gp_alloc_large(hs->n * sizeof *hs->nodes);
     if (self) hs->self_ns = gp_zalloc(hs->n * sizeof *hs->self_ns);
     struct nest nest = {.hs = hs};
     nest.next = gp_alloc((tracks + 1) * sizeof *nest.next);
     memcpy(nest.next, hs->first, (tracks + 1) * sizeof *nest.next);
-    nest.open = gp_alloc((tracks + 1) * sizeof *nest.open);
-    memset(nest.open, 0xff, (tracks + 1) * sizeof *nest.open);
+    nest.open = gp_alloc_ones((tracks + 1) * sizeof *nest.open);
     if (self) nest.at_ns = gp_zalloc((tracks + 1) * sizeof *nest.at_ns);
     nest.depth = gp_zalloc((tracks + 1) * sizeof *nest.depth);
     nest_all(&nest, t);

@@ -86,8 +86,7 @@ static void find_far_starts(struct repair *r, struct calls *calls)
 static uint64_t *first_ids(const struct repair *r, size_t from)
 {
     const struct gp_events *gpu = r->gpu;
-    uint64_t *ids = gp_alloc((r->t->tracks.n + 1) * sizeof *ids);
-    memset(ids, 0xff, (r->t->tracks.n + 1) * sizeof *ids);
+    uint64_t *ids = gp_alloc_ones((r->t->tracks.n + 1) * sizeof *ids);
     for (size_t i = gpu->n; i-- > from;) ids[gpu->track[i]] = gp_get_corr(gpu, i);
     return ids;
 }

@@ -37,6 +37,8 @@ void *gp_zalloc(size_t size)
     return p;
 }
 
+void *gp_alloc_ones(size_t size) { return memset(gp_alloc(size), 0xff, size); }
+
 char *gp_strdup(const char *s)
 {
     size_t n = strlen(s) + 1;

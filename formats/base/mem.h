@@ -17,6 +17,8 @@ void *gp_alloc(size_t size);
 void *gp_zalloc(size_t size);
 void *gp_realloc(void *p, size_t size);
 char *gp_strdup(const char *s);
+/* All bits are 1, as in indexes of nothing. */
+void *gp_alloc_ones(size_t size);
 /* For megabytes that will be written at once: in huge pages if the system has them, which saves most of the
  * time of touching new memory. Freed with free(), not for gp_realloc. */
 void *gp_alloc_large(size_t size);

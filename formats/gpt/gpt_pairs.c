@@ -68,8 +68,7 @@ static void calls_init(struct calls *c, const struct gp_events *api, const uint3
     if (c->least > most) return;
     c->span = most - c->least < 8 * api->n + 1024 ? most - c->least + 1 : 0;
     if (c->span) {
-        c->array = gp_alloc(c->span * sizeof *c->array);
-        memset(c->array, 0xff, c->span * sizeof *c->array);
+        c->array = gp_alloc_ones(c->span * sizeof *c->array);
     }
     for (size_t i = 0; i < api->n; i++) {
         uint64_t id = api->corr[order[i]];

@@ -31,8 +31,7 @@ static void index_calls(struct calls *c, const struct gp_trace *t)
     }
     if (c->least <= most && most - c->least < ROOM * (uint64_t)api->n) {
         c->n = most - c->least + 1;
-        c->dense = gp_alloc(c->n * sizeof *c->dense);
-        memset(c->dense, 0xff, c->n * sizeof *c->dense);
+        c->dense = gp_alloc_ones(c->n * sizeof *c->dense);
     }
     for (size_t i = 0; i < api->n; i++) {
         if (gp_get_corr(api, i) == GP_NO_ID) continue;

@@ -6,6 +6,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/names/classify.h"
 #include "formats/base/map.h"
+#include "formats/base/order.h"
 #include "formats/base/str.h"
 
 enum { DEFAULT_FRAMES = 5000 };
@@ -32,11 +33,7 @@ static bool before(struct candidate a, struct candidate b)
     return a.total != b.total ? a.total > b.total : a.node < b.node;
 }
 
-static int compare_candidates(const void *a, const void *b)
-{
-    struct candidate ca = *(const struct candidate *)a, cb = *(const struct candidate *)b;
-    return before(ca, cb) ? -1 : before(cb, ca) ? 1 : 0;
-}
+GP_COMPARE(compare_candidates, struct candidate, GP_DOWN(total) GP_UP(node))
 
 static void heap_replace_top(struct candidate *h, size_t n, struct candidate c)
 {
@@ -146,28 +143,12 @@ struct sibling {
     size_t len;
 };
 
-static int compare_bytes(const struct sibling *a, const struct sibling *b)
-{
-    size_t n = a->len < b->len ? a->len : b->len;
-    int c = n ? memcmp(a->name, b->name, n) : 0;
-    return c ? c : a->len < b->len ? -1 : a->len > b->len ? 1 : 0;
-}
-
 /* Children of one parent together, each group in drawing order. */
-static int compare_siblings(const void *va, const void *vb)
-{
-    const struct sibling *a = va, *b = vb;
-    if (a->parent != b->parent) return a->parent < b->parent ? -1 : 1;
-    bool a_root = a->kind == GP_FRAME_ROOT, b_root = b->kind == GP_FRAME_ROOT;
-    if (a_root != b_root) return a_root ? -1 : 1;
-    int c = a_root ? gp_flame_name_compare(a->name, a->len, b->name, b->len) : 0;
-    if (c) return c;
-    if (a->total != b->total) return a->total > b->total ? -1 : 1;
-    c = compare_bytes(a, b);
-    if (c) return c;
-    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
-    return a->node < b->node ? -1 : 1;
-}
+GP_COMPARE(compare_siblings, struct sibling,
+           GP_UP(parent) GP_DOWN(kind == GP_FRAME_ROOT)
+               GP_THEN(x->kind == GP_FRAME_ROOT ? gp_flame_name_compare(x->name, x->len, y->name, y->len) : 0)
+                   GP_DOWN(total) GP_THEN(gp_order_bytes(x->name, x->len, y->name, y->len)) GP_UP(kind)
+                       GP_UP(node))
 
 /* The shown nodes but the root, children of a parent side by side. The caller frees. */
 static struct sibling *sort_siblings(const struct work *w, size_t shown)
