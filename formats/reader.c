@@ -7,6 +7,7 @@
 #include "formats/base/err.h"
 #include "formats/base/input.h"
 #include "formats/base/mem.h"
+#include "formats/base/str.h"
 #include "formats/model/metric.h"
 #include "formats/model/samples.h"
 
@@ -45,15 +46,6 @@ static const struct kind kinds[] = {
      0, "compressed with xz: decompress it; gzip and zstd are read as they are"},
 };
 
-static bool begins(const char *s, size_t n, const char *with)
-{
-    size_t m = strlen(with);
-    if (n < m) return false;
-    for (size_t i = 0; i < m; i++)
-        if (tolower((unsigned char)s[i]) != with[i]) return false;
-    return true;
-}
-
 /* A first line of printable words with commas between them, and a second one like it. */
 static bool is_csv(const char *s, size_t n)
 {
@@ -76,7 +68,7 @@ static const char *foreign_kind(const void *head, size_t n)
         if (n >= k->at + m && !memcmp(s + k->at, k->magic, m)) return k->what;
     }
     while (n && isspace((unsigned char)*s)) s++, n--;
-    if (begins(s, n, "<!doctype html") || begins(s, n, "<html"))
+    if (gp_begin_folded(s, n, "<!doctype html") || gp_begin_folded(s, n, "<html"))
         return "an HTML page: pass the trace that it was made from";
     /* "V1123 04:05:06.789": as glog writes */
     if (n > 6 && strchr("VIWE", s[0]) && isdigit((unsigned char)s[1]) && isdigit((unsigned char)s[4]) &&

@@ -78,22 +78,12 @@ void gp_ranges_build(struct gp_memory *m, struct gp_memory_device *d, gp_breaks 
     gp_map_release(&naming.labels);
 }
 
-static bool holds_word(const char *name, size_t n, const char *word)
-{
-    size_t len = strlen(word);
-    for (size_t i = 0; i + len <= n; i++) {
-        size_t k = 0;
-        while (k < len && (name[i + k] | 32) == word[k]) k++;
-        if (k == len) return true;
-    }
-    return false;
-}
-
 enum gp_phase gp_phase_of_name(const char *name, size_t n)
 {
-    if (holds_word(name, n, "optimizer") || holds_word(name, n, "optim.")) return GP_PHASE_OPTIMIZER;
-    if (holds_word(name, n, "backward")) return GP_PHASE_BACKWARD;
-    if (holds_word(name, n, "forward")) return GP_PHASE_FORWARD;
+    if (gp_contains_folded(name, n, "optimizer") || gp_contains_folded(name, n, "optim."))
+        return GP_PHASE_OPTIMIZER;
+    if (gp_contains_folded(name, n, "backward")) return GP_PHASE_BACKWARD;
+    if (gp_contains_folded(name, n, "forward")) return GP_PHASE_FORWARD;
     return GP_PHASE_NONE;
 }
 

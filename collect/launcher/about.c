@@ -314,15 +314,6 @@ enum { LONG_VALUE = 32, AFTER_PREFIX = 12 };
 
 /* ---- names ---- */
 
-static bool begins(const char *s, size_t n, const char *word)
-{
-    size_t k = strlen(word);
-    if (k > n) return false;
-    for (size_t i = 0; i < k; i++)
-        if (tolower((unsigned char)s[i]) != word[i]) return false;
-    return true;
-}
-
 /* Is NAME, of N bytes, that of something secret? LAST: only its end counts. */
 static bool is_secret_name(const char *name, size_t n, bool last)
 {
@@ -330,10 +321,11 @@ static bool is_secret_name(const char *name, size_t n, bool last)
                                         "auth", "cookie", "bearer", "signature", "jwt"};
     static const char *const wholes[] = {"sig", "sas", "pw", "pat"};
     for (size_t w = 0; w < GP_COUNT(wholes); w++)
-        if (n == strlen(wholes[w]) && begins(name, n, wholes[w])) return true;
+        if (n == strlen(wholes[w]) && gp_begin_folded(name, n, wholes[w])) return true;
     for (size_t i = 0; i < n; i++)
         for (size_t w = 0; w < GP_COUNT(parts); w++)
-            if (begins(name + i, n - i, parts[w]) && (!last || strlen(parts[w]) == n - i)) return true;
+            if (gp_begin_folded(name + i, n - i, parts[w]) && (!last || strlen(parts[w]) == n - i))
+                return true;
     return false;
 }
 
@@ -414,7 +406,7 @@ static bool is_announced(const char *arg, size_t i)
     size_t n = i;
     const char *name = name_before(arg, &n);
     bool apart = c == ' ' || c == '\t'; /* from the option or the word before it */
-    return (!apart || *name == '-' || begins(name, n, "bearer")) && is_secret_name(name, n, false);
+    return (!apart || *name == '-' || gp_begin_folded(name, n, "bearer")) && is_secret_name(name, n, false);
 }
 
 /* Where in ARG a secret begins; its length: nowhere. */

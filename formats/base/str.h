@@ -62,6 +62,22 @@ static inline bool gp_is_choice(const char *choices, const char *value)
     return false;
 }
 
+/* Do the N bytes at P begin with TEXT, which is in lower case, in any case? */
+static inline bool gp_begin_folded(const char *p, size_t n, const char *text)
+{
+    while (n && *text && (*p == *text || (*p >= 'A' && *p <= 'Z' && *p + ('a' - 'A') == *text)))
+        p++, text++, n--;
+    return !*text;
+}
+
+/* Do they contain it? */
+static inline bool gp_contains_folded(const char *p, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (gp_begin_folded(p + i, n - i, text)) return true;
+    return false;
+}
+
 /* What follows the last slash of PATH; all of it without one. */
 static inline const char *gp_base_name(const char *path)
 {

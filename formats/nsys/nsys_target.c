@@ -244,23 +244,12 @@ static void read_ranks(struct gp_nsys *n)
 
 /* ---- warnings of the recorder ---- */
 
-static bool has_word(const char *text, const char *word)
-{
-    for (size_t n = strlen(word); *text; text++) {
-        size_t i = 0;
-        while (i < n && (text[i] | 0x20) == word[i]) i++;
-        if (i == n) return true;
-    }
-    return false;
-}
-
 /* Does the message of a warning say that something is missing? */
 static bool names_a_loss(const char *text)
 {
-    static const char *const words[] = {"lost",       "dropped", "discarded", "missing",
-                                        "incomplete", "not all", "overflow",  "truncated"};
-    for (size_t i = 0; i < GP_COUNT(words); i++)
-        if (has_word(text, words[i])) return true;
+    const char *at = "lost|dropped|discarded|missing|incomplete|not all|overflow|truncated";
+    for (char word[16]; gp_next_of(&at, '|', word, sizeof word);)
+        if (gp_contains_folded(text, strlen(text), word)) return true;
     return false;
 }
 
