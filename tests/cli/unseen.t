@@ -30,6 +30,11 @@ test_expect_success 'the README lists the fifth twelve as they are' '
     sed -n "/^## The fifth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp fifth found
 '
 
+test_expect_success 'the README lists the sixth twelve as they are' '
+    python3 "$unseen/sixth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >sixth && test "$(wc -l <sixth)" = 13 &&
+    sed -n "/^## The sixth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp sixth found
+'
+
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
 cat >stub/running.py <<'EOF'
