@@ -178,13 +178,14 @@ static void check_cudnn_benchmark(struct gp_rule_ctx *c)
     for (uint32_t k = 0; k < c->p->calls.n && c->torch && c->p->found_steps; k++) {
         if (!waits_only(c, k)) continue;
         struct trials t = trials_from(c, k);
+        uint32_t first = k;
+        k = t.last; /* if these are too few or too much alike, so are those that begin later among them */
         if (t.count < TRIALS_LEAST || t.ways < WAYS_LEAST) continue;
-        remove_trials(c, k, &t, calls, &edits);
+        remove_trials(c, first, &t, calls, &edits);
         count++;
         runs += t.count;
         steps += c->p->calls.at[k].step != last_step;
         last_step = c->p->calls.at[k].step;
-        k = t.last;
     }
     if (steps > 1 && steps * 2 >= (int64_t)c->n_steps) {
         gp_rule_absorb(c, calls, " blocking_sync layout_churn tiny_kernels small_grid fusion compile ", NULL);

@@ -537,11 +537,13 @@ static void pass_by_host(const struct gp_rule_ctx *c, uint32_t out, uint32_t in,
     }
 }
 
-/* The name of what runs after item I, which copies to the device: what it is copied for. */
-static gp_sid copied_for(const struct gp_rule_ctx *c, uint32_t i)
+/* The item that runs after item I, which copies to the device: what it is copied for. KNOWN: the answer for
+ * one before it, so that it is looked for once in a row of copies. */
+static uint32_t copied_for(const struct gp_rule_ctx *c, uint32_t i, uint32_t known)
 {
+    if (i < known) return known;
     while (i + 1 < c->p->items.n && gp_rule_crosses(c, i)) i++;
-    return c->t->configs.at[c->items[i].config].name;
+    return i;
 }
 
 /* Without a loop: as many bytes come back as went to the host before, by the next copy, and for another
@@ -551,16 +553,20 @@ static void check_passing(struct gp_rule_ctx *c)
     uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
     struct gp_suggestion edits = {0};
     int64_t count = 0, bytes = 0;
-    gp_sid what = 0;
-    uint32_t last = UINT32_MAX;
+    gp_sid what = 0, before = 0; /* of this copy and of the one before to the device */
+    uint32_t last = UINT32_MAX, next = 0;
     for (uint32_t i = 0; i < c->p->items.n && c->p->found_steps; i++) {
         if (!gp_rule_crosses(c, i)) continue;
         bool in = gp_copy_to_device(gp_rule_name(c, i)), back = last != UINT32_MAX && in;
-        back = back && c->p->items.at[i].step == c->p->items.at[last].step && copied_for(c, i) != what &&
+        if (in) {
+            next = copied_for(c, i, next);
+            before = what;
+            what = c->t->configs.at[c->items[next].config].name;
+        }
+        back = back && c->p->items.at[i].step == c->p->items.at[last].step && what != before &&
                gp_copy_to_host(gp_rule_name(c, last)) && gp_rule_bytes(c, i) == gp_rule_bytes(c, last) &&
                gp_rule_bytes(c, i) > PASSED_BYTES;
         if (back) pass_by_host(c, last, i, calls, &edits), count++, bytes += gp_rule_bytes(c, i);
-        if (in) what = copied_for(c, i);
         last = i;
     }
     if (count >= PASSES_LEAST * (int64_t)c->n_steps && gp_pct(edits.current_ns, c->plan_ns) >= SHARE_PCT) {

@@ -66,6 +66,31 @@ def steps(n):
         yield kernel(i)
 
 
+def in_steps(n):
+    """Four steps of equal parts of N."""
+    for s in range(4):
+        yield {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#%d" % s, "pid": 1, "tid": 1, "ts": s * n // 4 * 10 - 2, "dur": n // 4 * 10}
+
+
+def uploads(n):
+    """Copies to the GPU in a row, and a kernel of PyTorch at the end."""
+    yield from in_steps(n)
+    for i in range(n):
+        yield call(i)
+        copy = kernel(i, "Memcpy HtoD (Pageable -> Device)", bytes=1 << 20)
+        yield kernel(i, "at::native::k") if i == n - 1 else {**copy, "cat": "gpu_memcpy"}
+
+
+def waits(n):
+    """A convolution by cuDNN and a wait for it, again and again."""
+    yield from in_steps(n)
+    for i in range(n):
+        yield call(i)
+        yield kernel(i, "cudnn_infer_ampere_scudnn_128x64_relu_medium_nn_v1")
+        yield {**call(i, ts=i * 10), "name": "cudaStreamSynchronize", "dur": 6, "args": {"correlation": n + i + 1}}
+    yield kernel(n, "at::native::k")
+
+
 def names(n):
     """Kernels, operators and ranges of a name each."""
     for i in range(n):
@@ -179,6 +204,7 @@ MEMORY = [["trace-memory", "-f", "json"], ["trace-memory", "-f", "html"], ["trac
 SHAPES = {f.__name__: (chrome(f), GPU) for f in (threads, groups, devices, streams, steps, names, processes)}
 SHAPES.update({f.__name__: (f, GPU) for f in (flood_names, flood_nsys, nsys_threads, hatchet_devices, hatchet_counts)})
 SHAPES.update({f.__name__: (f, MEMORY) for f in (flood_addr, pickle_devices)})
+SHAPES.update({f.__name__: (chrome(f), [["trace-suggest", "-f", "json"]]) for f in (uploads, waits)})
 SHAPES["pickle_segments"] = (pickle_segments, [["trace-memory", "-f", f, "@.json"] for f in ("json", "html")])
 
 
