@@ -34,7 +34,8 @@ static bool write_words(pid_t tid, uint64_t at, const void *from, size_t n)
     return true;
 }
 
-/* The instructions. Hidden, or the linker of aarch64 takes one for the other. */
+/* The instructions. They leave errno as it was, which belongs to the thread. Hidden, or the linker of aarch64
+ * takes one end for the other. */
 extern const uint8_t gp_detour_begins[] __attribute__((visibility("hidden")));
 extern const uint8_t gp_detour_ends[] __attribute__((visibility("hidden")));
 
@@ -64,7 +65,6 @@ enum {
 };
 static const uint32_t MAGIC_1 = 0x46505853, MAGIC_2 = 0x46505845;
 
-/* errno belongs to the thread. */
 __asm__(".pushsection .rodata\n"
         "gp_detour_begins:\n"
         "   mov %rsp, %rbx\n"
@@ -89,6 +89,7 @@ __asm__(".pushsection .rodata\n"
         "   ud2\n"
         "gp_detour_ends:\n"
         ".popsection\n");
+
 long gp_detour_call(const uint8_t *before)
 {
     uint32_t call;
@@ -198,6 +199,7 @@ __asm__(".pushsection .rodata\n"
         "   .inst 0\n" /* not defined */
         "gp_detour_ends:\n"
         ".popsection\n");
+
 static uint32_t instruction(const uint8_t *at)
 {
     uint32_t i;
