@@ -30,7 +30,7 @@ def verdicts(fixed):
     return judge
 
 
-@program("torch", "deep Q-learning: prioritized replay walks a tree of Python's numbers, for each of 1024 samples", "priorities on the GPU: `cumsum` and `searchsorted`")
+@program("torch", "deep Q-learning: prioritized replay walks a tree of Python's numbers, for each of 1024 samples", "priorities on the GPU: `cumsum` and `searchsorted`", "round_trip", "input_stall")
 def priorities(fixed):
     import copy
 
@@ -106,7 +106,7 @@ def priorities(fixed):
     return train
 
 
-@program("torch_geometric", "molecules: encodings by random walks are a `transform`, computed anew for each graph of a batch", "they are computed once, as by `pre_transform`")
+@program("torch_geometric", "molecules: encodings by random walks are a `transform`, computed anew for each graph of a batch", "they are computed once, as by `pre_transform`", "input_stall")
 def encodings(fixed):
     import random
 
@@ -286,7 +286,7 @@ def heads(fixed):
     return step
 
 
-@program("torchvision", "segmentation: a loop over 150 classes counts what is shared and joined, and reads each count", "all classes by one `torch.bincount`")
+@program("torchvision", "segmentation: a loop over 150 classes counts what is shared and joined, and reads each count", "all classes by one `torch.bincount`", "repeated_work", "batching", "scalar_read")
 def segments(fixed):
     import torch
     from torch import nn
@@ -351,7 +351,7 @@ def packets(fixed):
     return step
 
 
-@program("torch", "diffusion training: the moving average of the weights is kept on the host", "it is kept on the GPU")
+@program("torch", "diffusion training: the moving average of the weights is kept on the host", "it is kept on the GPU", "routing", "pageable_copy")
 def averages(fixed):
     import torch
     from torch import nn
@@ -394,7 +394,7 @@ def averages(fixed):
     return train
 
 
-@program("torch", "recommendation: items that a user has not bought are drawn one by one, in a loop of Python", "they are drawn on the GPU, those bought again")
+@program("torch", "recommendation: items that a user has not bought are drawn one by one, in a loop of Python", "they are drawn on the GPU, those bought again", "input_stall", "routing")
 def negatives(fixed):
     import random
 
@@ -452,7 +452,7 @@ def negatives(fixed):
     return train
 
 
-@program("torch", "text generation: keys and values are joined by `torch.cat` for each token, which copies all earlier ones", "memory for all tokens from the start, into which they are written")
+@program("torch", "text generation: keys and values are joined by `torch.cat` for each token, which copies all earlier ones", "memory for all tokens from the start, into which they are written", "layout_churn")
 def answers(fixed):
     import torch
     from torch import nn
