@@ -158,12 +158,14 @@ static void note_capture(struct gp_rule_ctx *c)
         gp_rule_note(c, gp_rule_text(c, "only %u whole %s recorded: record five or more", s->steps,
                                      s->steps == 1 ? "step is" : "steps are"));
     if (s->step_ns - s->unprofiled_ns >= s->step_ns / NOTE_PARTS) note_recorder(c);
-    if (c->unprofiled->other_ns)
-        gp_rule_note(c,
-                     gp_rule_text(c,
-                                  "steps that were timed without recording took %s: not the recorded ones, "
-                                  "so they are left out",
-                                  gp_rule_ns(c, c->unprofiled->other_ns)));
+    int64_t other_ns = c->unprofiled->other_ns;
+    bool short_of_gpu = other_ns < s->busy_ns;
+    if (other_ns)
+        gp_rule_note(
+            c, gp_rule_text(c, "steps that were timed without recording took %s, so they are left out: %s",
+                            gp_rule_ns(c, other_ns),
+                            short_of_gpu ? "the host ran ahead, or the GPU is slower while recorded"
+                                         : "not the recorded ones"));
     if (!s->trusted) note_distrust(c);
     uint64_t lost = gp_trace_lost(c->t, false);
     if (lost)

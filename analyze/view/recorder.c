@@ -114,15 +114,15 @@ int64_t gp_recorder_most_ns(const struct gp_recorder *r, const struct gp_recorde
 /* ---- what was timed ---- */
 
 /* The median of the first N lengths of steps of PROCESS that were timed so; 0: there are none. What comes
- * after all recorded events tells nothing of them. */
+ * after all recorded launches tells nothing of them, though the GPU may work them off for long. */
 static int64_t median_pace(const struct gp_trace *t, uint32_t process, enum gp_pace_how how, size_t n)
 {
-    const struct gp_events *gpu = &t->events[GP_GPU];
+    const struct gp_events *of = &t->events[t->events[GP_API].n ? GP_API : GP_GPU];
     int64_t *ns = gp_alloc((t->paces.n + 1) * sizeof *ns), median = 0;
     size_t found = 0;
     for (size_t i = 0; i < t->paces.n && found < n; i++) {
         const struct gp_pace *p = &t->paces.at[i];
-        bool within = gpu->n && p->start_ns < gpu->start_ns[gpu->n - 1];
+        bool within = of->n && p->start_ns < of->start_ns[of->n - 1];
         if (within && p->how == how && p->process == process && p->dur_ns > 0) ns[found++] = p->dur_ns;
     }
     if (found) median = gp_nth(ns, found, found / 2);

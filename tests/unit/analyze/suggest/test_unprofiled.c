@@ -243,13 +243,17 @@ static struct gp_suggest_step step_with(void (*add)(struct program *), int64_t s
     return step;
 }
 
-/* Twice as long after the recording as in the pauses before. */
+/* Twice as long after the recording as in the pauses before, from when the last kernel is launched, but has
+ * not begun. */
 static void add_late_paces(struct program *p)
 {
     uint32_t process = p->t.tracks.at[p->main].process;
+    const struct gp_events *api = &p->t.events[GP_API], *gpu = &p->t.events[GP_GPU];
+    int64_t since = api->start_ns[api->n - 1] + 1;
+    assert_true(since < gpu->start_ns[gpu->n - 1]);
     add_paces(p);
     for (int64_t i = 0; i < 9; i++)
-        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){p->now + i * MS, 600 * US, GP_PACE_PAUSE, process}));
+        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){since + i * MS, 600 * US, GP_PACE_PAUSE, process}));
 }
 
 static void add_impossible_pace(struct program *p)
@@ -279,10 +283,10 @@ TEST(the_step_as_it_was_timed_while_nobody_recorded)
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_GIVEN);
     assert_int_equal(s.unprofiled_ns, 320 * US);
     // a step is not shorter than the GPU works in it: that was timed of something else
-    s = step_with(add_impossible_pace, 0, "took 10.0");
+    s = step_with(add_impossible_pace, 0, "took 10.0 \xC2\xB5s, so they are left out: the host ran ahead");
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
     // nor does a recorder make it three times as long: 340 us
-    s = step_with(add_pace_of_parts, 0, "took 110");
+    s = step_with(add_pace_of_parts, 0, "took 110 \xC2\xB5s, so they are left out: not the recorded ones");
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
     s = step_with(NULL, 0, NULL);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
