@@ -10,7 +10,7 @@ See running.py.
 from running import CUDA, main, program
 
 
-@program("transformers", "a service embeds texts one at a time", "one batch of them, padded")
+@program("transformers", "a service embeds texts one at a time", "one batch of them, padded", "repeated_work", "batching")
 def embeddings(fixed):
     import torch
     from torch.nn.utils.rnn import pad_sequence
@@ -43,7 +43,7 @@ def embeddings(fixed):
     return serve
 
 
-@program("torch", "Q-learning of games: frames of the replay memory become float32 on the host, and are copied to the GPU so", "bytes are copied, and become float32 on the GPU")
+@program("torch", "Q-learning of games: frames of the replay memory become float32 on the host, and are copied to the GPU so", "bytes are copied, and become float32 on the GPU", "input_stall", "routing")
 def arcade(fixed):
     import copy
 
@@ -83,7 +83,7 @@ def arcade(fixed):
     return learn
 
 
-@program("torch_geometric", "positional encodings of graphs are computed in the transform of their dataset, each time that a graph is read", "computed once, before training, as a `pre_transform`")
+@program("torch_geometric", "positional encodings of graphs are computed in the transform of their dataset, each time that a graph is read", "computed once, before training, as a `pre_transform`", "input_stall")
 def peptides(fixed):
     import copy
 
@@ -197,7 +197,7 @@ def utterances(fixed):
     return recognize
 
 
-@program("torch", "a network for tables: a `DataLoader` takes rows one by one from a dataset in memory and joins them", "the table is on the GPU, and a batch is taken by one index")
+@program("torch", "a network for tables: a `DataLoader` takes rows one by one from a dataset in memory and joins them", "the table is on the GPU, and a batch is taken by one index", "input_stall")
 def churn(fixed):
     import numpy as np
     import torch
@@ -255,7 +255,7 @@ def churn(fixed):
     return train
 
 
-@program("jax", "a reaction with diffusion on a grid: a time step is not compiled, each of its operations runs by itself", "`jax.jit` of the time step")
+@program("jax", "a reaction with diffusion on a grid: a time step is not compiled, each of its operations runs by itself", "`jax.jit` of the time step", "compile", "cuda_graph")
 def reaction(fixed):
     import jax
     import jax.numpy as jnp
@@ -302,7 +302,7 @@ def feedforward(fixed):
     return step
 
 
-@program("torchvision", "training on photographs: the process that trains decodes and resizes them, a `DataLoader` without workers", "`num_workers=8`")
+@program("torchvision", "training on photographs: the process that trains decodes and resizes them, a `DataLoader` without workers", "`num_workers=8`", "input_stall")
 def flowers(fixed):
     import io
 
@@ -357,7 +357,7 @@ def flowers(fixed):
     return train
 
 
-@program("cupy", "photometry: a loop over the stars of an image adds up the light of each, and reads it as a `float`", "one index takes what is around all stars, and one sum adds it up")
+@program("cupy", "photometry: a loop over the stars of an image adds up the light of each, and reads it as a `float`", "one index takes what is around all stars, and one sum adds it up", "repeated_work", "batching", "scalar_read")
 def stars(fixed):
     import itertools
 
@@ -399,7 +399,7 @@ def stars(fixed):
     return measure
 
 
-@program("torch", "images by diffusion: attention is written out, its scores of all pairs of pixels are in memory", "`scaled_dot_product_attention`")
+@program("torch", "images by diffusion: attention is written out, its scores of all pairs of pixels are in memory", "`scaled_dot_product_attention`", "attention")
 def pictures(fixed):
     import torch
     from torch import nn
@@ -496,7 +496,7 @@ def films(fixed):
     return train
 
 
-@program("accelerate", "a language model is trained in float32", '`mixed_precision="bf16"`')
+@program("accelerate", "a language model is trained in float32", '`mixed_precision="bf16"`', "tensor_cores", "low_precision")
 def novels(fixed):
     import itertools
 
