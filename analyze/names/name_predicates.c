@@ -129,7 +129,15 @@ unsigned gp_kernel_tile(const char *name)
     return 0;
 }
 
-bool gp_kernel_is_double(const char *name) { return has(name, "dgemm") || has(name, "f64"); }
+bool gp_kernel_is_double(const char *name)
+{
+    return gp_name_has_one_of(name,
+                              " double> double, double) double* double2 <double (double dpRadix dpVector "
+                              "dgemm zgemm d884 z884 f64 float64 complex128 ") &&
+           !gp_name_has_one_of(name,
+                               " float> float, float) float* float2 float4 <float (float half Half BFloat "
+                               "bfloat float16 float32 complex64 ");
+}
 
 /* ---- operators: "aten::nonzero", "torchvision::nms" ---- */
 
@@ -145,6 +153,8 @@ bool gp_op_needs_size(const char *name)
 /* ---- ranges ---- */
 
 bool gp_range_sets_up(const char *name) { return has(name, "ncclCommInit") || has(name, "ncclCommSplit"); }
+
+bool gp_range_is_while(const char *name) { return gp_name_has_one_of(name, " hlo_op=while. ^while. "); }
 
 /* ---- copies: "Memcpy HtoD (Pageable -> Device)" ---- */
 

@@ -64,7 +64,7 @@ unsigned gp_kernel_tile(const char *name);
 unsigned gp_kernel_alignment(const char *name);
 /* A product of CUTLASS of 16-bit elements on matrix units ("cutlass_75_tensorop_bf16_s1688gemm_..."). */
 bool gp_kernel_is_half_tensorop(const char *name);
-/* Matrix products in double precision. */
+/* Of double precision and no other floating-point type, by its plain name, or a product's. */
 bool gp_kernel_is_double(const char *name);
 
 /* ---- operators ---- */
@@ -77,6 +77,8 @@ bool gp_op_needs_size(const char *name);
 
 /* In which NCCL sets up communicators, once: "ncclCommInitRankConfig". */
 bool gp_range_sets_up(const char *name);
+/* A loop of XLA, which launches each turn anew: "hlo_op=while.12" in NVTX, "while.12" in JAX's profiles. */
+bool gp_range_is_while(const char *name);
 
 /* ---- copies ---- */
 

@@ -27,11 +27,7 @@ static void launch_no_more(const struct gp_rule_ctx *c, struct gp_suggestion *s,
         gp_rule_edit_launch(c, s, c->p->items.at[item].call);
 }
 
-/* Does a kernel's name show that a rule covers it? */
-typedef bool name_match(const char *name);
-
-/* One byte for each item: does the plain name of its kernel match? */
-static uint8_t *match_items(const struct gp_rule_ctx *c, name_match *match)
+uint8_t *gp_rule_match_items(const struct gp_rule_ctx *c, gp_rule_match *match)
 {
     enum { UNKNOWN, YES, NO };
     uint8_t *by_config = gp_zalloc(c->t->configs.n + 1), *by_item = gp_zalloc(c->p->items.n + 1);
@@ -212,7 +208,7 @@ static uint32_t *chains_of_items(const struct gp_rule_ctx *c)
  * covers. */
 static uint8_t *epilogues(const struct gp_rule_ctx *c)
 {
-    uint8_t *fits = match_items(c, is_epilogue), *found = gp_zalloc(c->p->items.n + 1);
+    uint8_t *fits = gp_rule_match_items(c, is_epilogue), *found = gp_zalloc(c->p->items.n + 1);
     uint32_t *chain = chains_of_items(c);
     const struct gp_plan *p = c->p;
     for (uint32_t i = 0; i < p->items.n; i++) {
@@ -320,7 +316,7 @@ static bool trains(const struct gp_rule_ctx *c)
 
 static void check_cast_churn(struct gp_rule_ctx *c)
 {
-    uint8_t *items = match_items(c, gp_pointwise_casts);
+    uint8_t *items = gp_rule_match_items(c, gp_pointwise_casts);
     bool weights = drop_casts_of_norms(c, items);
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= CAST_PCT) {
@@ -386,7 +382,7 @@ static bool is_batch_norm(const char *name)
  * bytes are unknown. */
 static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
-    uint8_t *norms = match_items(c, is_batch_norm);
+    uint8_t *norms = gp_rule_match_items(c, is_batch_norm);
     int64_t lost = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!norms[i]) continue;
@@ -411,7 +407,7 @@ static bool is_group_norm(const char *name)
 /* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
 static void drop_gradients_of_splits(const struct gp_rule_ctx *c, uint8_t *items)
 {
-    uint8_t *joins = match_items(c, gp_kernel_joins);
+    uint8_t *joins = gp_rule_match_items(c, gp_kernel_joins);
     for (uint32_t i = 0; i < c->p->items.n; i++)
         if (joins[i] && c->items[i].backward) items[i] = 0;
     free(joins);
@@ -419,7 +415,7 @@ static void drop_gradients_of_splits(const struct gp_rule_ctx *c, uint8_t *items
 
 static int64_t joining_ns(const struct gp_rule_ctx *c, const uint8_t *items)
 {
-    uint8_t *joins = match_items(c, gp_kernel_joins);
+    uint8_t *joins = gp_rule_match_items(c, gp_kernel_joins);
     int64_t sum = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) sum += joins[i] && items[i] ? gp_rule_dur(c, i) : 0;
     free(joins);
@@ -458,7 +454,7 @@ static bool only_sequences(const struct gp_rule_ctx *c, const uint8_t *turns)
  * Keeps in ITEMS what that would remove, otherwise the rest. */
 static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items)
 {
-    uint8_t *turns = match_items(c, turns_channels), *joins = match_items(c, gp_kernel_joins);
+    uint8_t *turns = gp_rule_match_items(c, turns_channels), *joins = gp_rule_match_items(c, gp_kernel_joins);
     int64_t turning = 0, copying = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!items[i]) continue;
@@ -513,7 +509,7 @@ static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool c
 
 static void check_layout_churn(struct gp_rule_ctx *c)
 {
-    uint8_t *items = match_items(c, gp_pointwise_reorders);
+    uint8_t *items = gp_rule_match_items(c, gp_pointwise_reorders);
     drop_gradients_of_splits(c, items);
     bool channels = choose_layout_fix(c, items);
     struct sum sum = sum_of(c, items);
@@ -561,7 +557,7 @@ static bool in_zero_grad(const struct gp_rule_ctx *c, struct gp_host_memo *memo,
 static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
 {
     const struct gp_events *api = &c->t->events[GP_API];
-    uint8_t *items = match_items(c, gp_pointwise_fills);
+    uint8_t *items = gp_rule_match_items(c, gp_pointwise_fills);
     struct gp_host_memo zero_grads = {.hs = &c->v->hs};
     for (uint32_t i = 0, n; i < c->p->items.n; i += n ? n : 1) {
         bool several = true;
@@ -591,7 +587,7 @@ static bool is_sum(const char *name)
 static void edit_sums(struct gp_rule_ctx *c, struct gp_suggestion *s, const uint8_t *fills)
 {
     enum { BYTES = 3 };
-    uint8_t *sums = match_items(c, is_sum);
+    uint8_t *sums = gp_rule_match_items(c, is_sum);
     for (size_t step = 0; step < c->p->steps.n; step++) {
         const struct gp_plan_step *at = &c->p->steps.at[step];
         int64_t left = 0;

@@ -44,24 +44,19 @@ static void check_tensor_cores(struct gp_rule_ctx *c)
     bool half = factor < TF32_LEAST; /* no TF32: V100, T4 */
     if (half) factor = factor_of(c, GP_ARITH_FP16);
     if (factor < TF32_LEAST) return;
+    struct gp_suggestion edits = {0};
     uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
+        double dur = (double)gp_rule_dur(c, i);
         total += gp_rule_dur(c, i);
         count++;
         if (longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, longest)) longest = i;
-    }
-    if (gp_pct(total, c->busy_ns) < TENSOR_PCT) {
-        free(plain);
-        return;
-    }
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
-        double dur = (double)gp_rule_dur(c, i);
-        gp_rule_edit_dur(s, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1)), (int64_t)(dur / factor));
+        gp_rule_edit_dur(&edits, i, (int64_t)(dur / (factor > 2 ? factor / 2 : 1)), (int64_t)(dur / factor));
     }
     free(plain);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, gp_pct(total, c->busy_ns) >= TENSOR_PCT, &edits);
+    if (!s) return;
     s->operation = gp_rule_item_label(c, longest);
     s->current_ns = gp_rule_per_step(c, total);
     s->resource_high_ns = less(s->current_ns, (int64_t)(100 / factor));

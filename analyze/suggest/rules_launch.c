@@ -373,9 +373,6 @@ const struct gp_rule gp_rule_small_graphs = {
 
 /* ---- loops that JAX compiles ---- */
 
-/* A loop that XLA runs, launching each turn anew: its range by NVTX, and that of JAX's own profiler. */
-static bool is_while(const char *name) { return gp_name_has_one_of(name, " hlo_op=while. ^while. "); }
-
 static void check_scan_loop(struct gp_rule_ctx *c)
 {
     uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
@@ -385,7 +382,7 @@ static void check_scan_loop(struct gp_rule_ctx *c)
     int64_t launches = 0, gpu_ns = 0;
     for (uint32_t k = 0; k < c->p->calls.n && c->jax; k++) {
         const struct gp_replay_call *call = &c->p->replay.calls.at[k];
-        uint32_t node = gp_rule_outermost(c, &memo, c->calls[k].node, GP_NEED(GP_RANGE), is_while);
+        uint32_t node = gp_rule_outermost(c, &memo, c->calls[k].node, GP_NEED(GP_RANGE), gp_range_is_while);
         if (node == GP_HOST_NONE || !call->n) continue;
         bool unrolls = ++launches % UNROLLED != 0;
         calls[k] = 1;

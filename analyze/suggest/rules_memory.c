@@ -1,5 +1,6 @@
-// Memory: kernels that reach little of the bandwidth, those that move twice the bytes of 16-bit data, and a
-// device whose memory is almost full.
+// Memory: kernels that reach little of the bandwidth, those that move twice the bytes that they may need,
+// arrays that are copied to be changed, and a device whose memory is almost full.
+#include <stdlib.h>
 #include "analyze/math/sums.h"
 #include "analyze/cost/pointwise.h"
 #include "analyze/names/name_predicates.h"
@@ -13,6 +14,12 @@ static const double ACCESS_PCT = 2;     /* of the busy time, lost */
 static const double MEMORY_PCT = 50;    /* of the busy time, for the storage type to matter */
 static const double FP32_PCT = 50;      /* of the bytes */
 static const double SAVED_LOW = 0.3, SAVED_HIGH = 0.5; /* of a kernel's time, by half of the bytes */
+static const double DOUBLE_PCT = 5, ALL_PCT = 50, DONATION_PCT = 5; /* of the busy time */
+
+enum {
+    DOUBLE_NS = 10000,  /* shorter kernels may take as long with half of the bytes */
+    UPDATE_WITHIN = 16, /* launches from a copy to what changes it */
+};
 
 /* ---- far below memory bandwidth ---- */
 
@@ -140,6 +147,164 @@ const struct gp_rule gp_rule_low_precision = {
              "to be faster",
     .run = check_low_precision,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
+};
+
+/* ---- waits that show no call ---- */
+
+/* JAX waits for a device without a call of the driver. What S saves there shortens long gaps of the host, in
+ * half of which or more the device works off what it has and ends: at most to nothing, if nothing is left. */
+static void shorten_waits(const struct gp_rule_ctx *c, struct gp_suggestion *s)
+{
+    int64_t over = 0, least = gp_mul_saturated(gp_rule_usual_gap(c), GP_RULE_LONG_TIMES), low = 0, high = 0;
+    size_t n_low = s->low.n, n_high = s->high.n, l = 0, h = 0;
+    for (uint32_t k = 0; c->jax && k < c->p->calls.n; k++) {
+        const struct gp_replay_call *call = &c->p->replay.calls.at[k];
+        int64_t at = c->t->events[GP_API].start_ns[c->p->calls.at[k].row], before = c->calls[k].before_ns,
+                beside = over - (at - before);
+        if (over <= at && before >= least && beside >= before / 2) {
+            int64_t left = before - (low < beside ? low : beside);
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_BEFORE, k, left}));
+            gp_rule_edit_high(s, GP_EDIT_BEFORE, k, high < beside ? before - high : 0);
+        }
+        if (over <= at) low = high = 0;
+        for (uint32_t i = call->first; i < call->first + call->n; i++) {
+            int64_t dur = gp_rule_dur(c, i), end = c->p->items.at[i].start_ns + dur;
+            if (l < n_low && s->low.at[l].index == i) low += dur - s->low.at[l++].ns;
+            if (h < n_high && s->high.at[h].index == i) high += dur - s->high.at[h++].ns;
+            if (end > over) over = end;
+        }
+    }
+}
+
+/* ---- 64 bits where 32 would do ---- */
+
+/* The most that single precision saves. */
+static int64_t lost_to_double(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_ceiling *of = c->s->ceilings.flops;
+    bool product = c->items[item].kind == GP_FRAME_GEMM;
+    if (!c->apart[item]) return 0;
+    double fp64 = gp_ceiling_attainable(&of[GP_ARITH_FP64]), part = SAVED_HIGH,
+           rate = gp_ceiling_attainable(
+               &of[product && of[GP_ARITH_TF32].per_s > 0 ? GP_ARITH_TF32 : GP_ARITH_FP32]);
+    if (c->work[item].bound.regime != GP_REGIME_MEMORY && fp64 > 0 && fp64 < rate * (1 - part))
+        part = 1 - fp64 / rate;
+    return (int64_t)((double)gp_rule_dur(c, item) * part);
+}
+
+static void check_double_precision(struct gp_rule_ctx *c)
+{
+    struct gp_suggestion edits = {0};
+    uint8_t *named = gp_rule_match_items(c, gp_kernel_is_double);
+    c->apart = named;
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_double, &edits);
+    c->apart = NULL;
+    free(named);
+    edits.current_ns = sum.total_ns;
+    int64_t others_ns = sum.total_ns; /* sums may be in double precision on purpose */
+    for (size_t k = 0; k < edits.high.n; k++) {
+        uint32_t i = edits.high.at[k].index, kind = c->items[i].kind;
+        int64_t dur = gp_rule_dur(c, i), low = (int64_t)((double)dur * (1 - SAVED_LOW));
+        bool sums = kind == GP_FRAME_REDUCTION || gp_name_has_one_of(gp_rule_name(c, i), " scan Scan ");
+        others_ns -= sums ? dur : 0;
+        if (sums || (kind == GP_FRAME_GEMM && c->work[i].bound.regime != GP_REGIME_MEMORY)) continue;
+        if (dur < DOUBLE_NS || !c->props || gp_rule_blocks(c, i) < c->props->sms) continue;
+        GP_VEC_PUSH(&edits.low, ((struct gp_edit){GP_EDIT_DUR, i, low}));
+    }
+    bool enough = gp_pct(others_ns, c->busy_ns) >= DOUBLE_PCT || gp_pct(sum.total_ns, c->busy_ns) >= ALL_PCT;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
+    shorten_waits(c, s);
+    s->operation = gp_rule_item_label(c, sum.worst);
+    s->resource_high_ns = gp_rule_per_step(c, sum.lost_ns);
+    s->description = gp_rule_text(c, "Kernels compute in double precision: %lld per step, %s",
+                                  (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+    const char *how =
+        gp_rule_in(c, "dtype=torch.float32, and .float() of what NumPy made, which makes double arrays",
+                   "leave jax_enable_x64 off, or make arrays with dtype=jnp.float32",
+                   "make arrays with dtype=float32 or complex64: NumPy and CuPy make double ones");
+    s->action = gp_rule_text(c, "use single precision where it is accurate enough: %s", how);
+    gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
+    gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.total_ns, c->busy_ns));
+}
+
+const struct gp_rule gp_rule_double_precision = {
+    .name = "double_precision",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "kernels that compute in double precision",
+    .needs = "kernel names that show it (double, float64, complex128, dgemm)",
+    .threshold = "5% of the busy time without sums and scans, or 50% with them",
+    .guard = "sums and scans beside others; names with another floating-point type beside it, of arguments "
+             "or of sums",
+    .change = "use single precision",
+    .formula =
+        "half of the bytes saves 30 to 50% of the time, at least nothing of products, sums, kernels under "
+        "10 us and small grids; at most what FP32's rate, for products TF32's, is above FP64's",
+    .assumes = "single precision is accurate enough",
+    .check = "compare the results of both runs; record again and run trace-diff: expect shorter kernels",
+    .run = check_double_precision,
+    .gaps = true,
+    .to_know = "record hardware counters (gpuprof-collect --metrics)",
+};
+
+/* ---- arrays that JAX copies to change a part of them ---- */
+
+/* Does XLA change what copy ITEM made, soon after and in less time than the copy took? */
+static bool is_changed(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_plan *p = c->p;
+    for (uint32_t i = item + 1; i < p->items.n && i <= item + UPDATE_WITHIN; i++)
+        if (p->items.at[i].step == p->items.at[item].step &&
+            p->replay.items.at[i].stream == p->replay.items.at[item].stream &&
+            gp_name_has_one_of(gp_rule_name(c, i), " dynamic_update_slice scatter "))
+            return gp_rule_dur(c, i) < gp_rule_dur(c, item);
+    return false;
+}
+
+static void check_donation(struct gp_rule_ctx *c)
+{
+    struct gp_host_memo memo = {.hs = &c->v->hs};
+    struct gp_suggestion edits = {0};
+    int64_t count = 0;
+    for (uint32_t i = 0; c->jax && i < c->p->items.n; i++) {
+        if (!gp_rule_is_here(c, i) || !gp_copy_on_device(gp_rule_name(c, i)) || !is_changed(c, i)) continue;
+        uint32_t node = c->calls[c->p->items.at[i].call].node;
+        if (gp_rule_outermost(c, &memo, node, GP_NEED(GP_RANGE), gp_range_is_while) != GP_HOST_NONE) continue;
+        count++;
+        edits.current_ns += gp_rule_dur(c, i);
+        gp_rule_edit_all(&edits, GP_EDIT_GONE, i, 0);
+    }
+    gp_host_memo_release(&memo);
+    bool enough = count >= (int64_t)c->n_steps && gp_pct(edits.current_ns, c->busy_ns) >= DONATION_PCT;
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
+    uint32_t first = s->high.at[0].index;
+    shorten_waits(c, s);
+    s->operation = gp_rule_item_label(c, first);
+    s->resource_low_ns = s->current_ns;
+    s->description = gp_rule_text(
+        c, "Arrays are copied whole %s, %s, before a kernel changes a part of the copy: the first has %s",
+        gp_rule_times(c, count), gp_rule_ns(c, s->current_ns), gp_rule_size(c, gp_rule_bytes(c, first)));
+    gp_rule_evidence_count(s, "copies", gp_rule_per_step(c, count));
+}
+
+const struct gp_rule gp_rule_donation = {
+    .name = "donation",
+    .type = GP_SUGGEST_MEMORY,
+    .summary = "arrays that JAX copies, since what changes them was not given their memory",
+    .needs = "kernel names, of a program of JAX",
+    .threshold = "in each step a copy, and within 16 launches an update of a slice or a scatter that takes "
+                 "less time; 5% of the busy time",
+    .guard = "copies in XLA's while loops (lax.scan), which donation does not reach; other programs' copies",
+    .action =
+        "donate the array to the function that changes it (jax.jit with donate_argnums), and go on with "
+        "what it returns; changes outside of jax.jit (x.at[i].set) belong in such a function",
+    .change = "donate the array to the function that changes it (jax.jit with donate_argnums)",
+    .formula = "these copies go",
+    .assumes = "nothing reads the array as it was before; in long gaps the host waits for the device",
+    .expect = "no such copies",
+    .run = check_donation,
+    .gaps = true,
 };
 
 /* ---- little memory left ---- */

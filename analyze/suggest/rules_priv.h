@@ -68,7 +68,7 @@ struct gp_rule_ctx {
     const struct gp_view *v;
     const struct gp_plan *p;
     struct gp_rule_item *items;        /* by item of the plan */
-    const uint8_t *apart;              /* by item, while a rule runs that needs it: not of its kind */
+    const uint8_t *apart;              /* by item, while a rule runs that marks them */
     struct gp_rule_call *calls;        /* by call of the plan */
     struct gp_item_work *work;         /* by item of the plan */
     GP_VEC(struct gp_counted) counted; /* what counters say of the items that were measured */
@@ -232,6 +232,8 @@ uint32_t gp_rule_outermost(const struct gp_rule_ctx *c, struct gp_host_memo *mem
                            uint32_t tables, gp_rule_match *match);
 /* By index into trace->configs: does the recorded name match? The caller frees the result. O(configs). */
 uint8_t *gp_rule_match_configs(const struct gp_rule_ctx *c, gp_rule_match *match);
+/* By item: is it a kernel whose plain (demangled) name matches? The caller frees the result. O(items). */
+uint8_t *gp_rule_match_items(const struct gp_rule_ctx *c, gp_rule_match *match);
 /* Does the recorded name of any kernel of the steps match? */
 bool gp_rule_any_kernel(const struct gp_rule_ctx *c, gp_rule_match *match);
 /* By item: is it one of the kernels of an optimizer that needs many? Known by its name, or by a range,

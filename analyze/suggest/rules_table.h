@@ -17,7 +17,7 @@
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                           \
     /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \
     /* rules_product.c */ X(odd_dimensions) X(gemm_roof)                                                     \
-    /* rules_memory.c */ X(memory_access) X(low_precision)                                                   \
+    /* rules_memory.c */ X(memory_access) X(low_precision) X(double_precision) X(donation)                   \
     /* rules_clocks.c */ X(throttling)                                                                       \
     /* rules_comm.c */ X(exposed_communication) X(small_collectives)                                         \
     /* rules_ranks.c */ X(straggler) X(gloo)                                                                 \

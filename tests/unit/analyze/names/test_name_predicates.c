@@ -70,6 +70,19 @@ TEST(test_kernels)
     assert_false(gp_kernel_is_log_softmax("softmax_warp_forward<float, float, float, 8, false, false>"));
     assert_true(gp_kernel_is_double("ampere_dgemm_64x64_nn"));
     assert_false(gp_kernel_is_double("ampere_sgemm_64x64_nn"));
+    assert_true(gp_kernel_is_double("cutlass_80_tensorop_z884gemm_64x32_16x4_nn_align1"));
+    assert_true(gp_kernel_is_double("cupy_add__float64_float_float64")); /* with a number of Python */
+    assert_false(gp_kernel_is_double("cupy_multiply__float32_float64_float64"));
+    assert_true(gp_kernel_is_double("void at::native::elementwise_kernel<4, f()::{lambda(double)#1}>(int)"));
+    assert_false(
+        gp_kernel_is_double("void at::native::reduce_kernel<512, ReduceOp<float, Mean<float, double>>>()"));
+    assert_false(gp_kernel_is_double("double_buffered_copy"));
+}
+
+TEST(test_loops_of_xla)
+{
+    assert_true(gp_range_is_while("while.12"));
+    assert_false(gp_range_is_while("TSL:XlaModule:#hlo_module=jit_while.step,program_id=7#"));
 }
 
 TEST(test_copies)

@@ -106,3 +106,108 @@ TEST(what_is_stored_may_be_smaller)
     is_silent(halves_in_memory, "low_precision");
     is_silent(states_of_an_optimizer, "low_precision");
 }
+
+// ---- double_precision ----
+
+#define TWICE "cupy_multiply__complex128_complex128_complex128"
+#define FFT                                                                                                  \
+    "void vector_fft<4096u, EPT<32u>, 1u, (layout_t)0, unsigned int, double, Host>(arguments_t<unsigned "    \
+    "int>)"
+#define ADAM                                                                                                 \
+    "void multi_tensor_apply_kernel<FusedAdamMathFunctor<float, 4>, float const*, double, double>(int)"
+#define TOTAL                                                                                                \
+    "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<double, sum_functor<double> > >(int)"
+#define DGEMM "cutlass_80_tensorop_d884gemm_64x32_16x4_nn_align1"
+
+/* Eight kernels of 50 us and so many blocks, beside a product of so long. */
+static void eight(struct program *p, const char *name, uint32_t blocks, int64_t product)
+{
+    on_h200(p);
+    p->t.devices.at[0].sms = 132;
+    for (int i = 0; i < 8; i++) host(p, 5 * US), kernel_of(p, name, blocks, 50 * US);
+    kernel_of(p, GEMM, 132, product);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void all_is_double(struct program *p) { eight(p, TWICE, 1000, 100 * US); }
+
+static void transforms_are_double(struct program *p) { eight(p, FFT, 1000, 100 * US); }
+
+static void few_blocks_are_double(struct program *p) { eight(p, TWICE, 100, 100 * US); }
+
+static void products_are_double(struct program *p) { eight(p, DGEMM, 1000, 100 * US); }
+
+static void little_is_double(struct program *p) { eight(p, TWICE, 1000, 8 * MS); }
+
+static void single(struct program *p) { eight(p, "cupy_add__float32_float_float32", 1000, 100 * US); }
+
+static void double_arguments(struct program *p) { eight(p, ADAM, 1000, 100 * US); }
+
+static void sums_are_double(struct program *p) { eight(p, TOTAL, 1000, 100 * US); }
+
+static void sums_beside_others(struct program *p) { eight(p, TOTAL, 1000, 500 * US); }
+
+TEST(single_precision_may_do)
+{
+    speaks(all_is_double, "double_precision", 120 * US, 200 * US); // 30 to 50 % of 400 us
+    speaks(transforms_are_double, "double_precision", 120 * US, 200 * US);
+    speaks(few_blocks_are_double, "double_precision", 0, 200 * US);
+    // on an H200 TF32 is 494.7 / 67 times as fast, and FP32 no faster
+    speaks(products_are_double, "double_precision", 0, 345822);
+    is_silent(little_is_double, "double_precision"); // 4.8 % of the busy time
+    is_silent(single, "double_precision");
+    is_silent(double_arguments, "double_precision");
+    speaks(sums_are_double, "double_precision", 0, 200 * US);
+    is_silent(sums_beside_others, "double_precision"); // 44 % of the busy time
+}
+
+// ---- donation ----
+
+#define UPDATE "loop_dynamic_update_slice_fusion"
+#define COPIED "Memcpy DtoD (Device -> Device)"
+
+/* Four calls of a function of JAX: each copies an array in 500 us, and NAME changes so much of the copy. Then
+ * the host waits for the device, by the CALL or without one. */
+static void calls_of_jax(struct program *p, const char *name, int64_t dur, const char *by)
+{
+    for (int i = 0; i < 4; i++) {
+        host(p, 5 * US), copy(p, COPIED, 500 * US, 1 << 30, false);
+        host(p, 5 * US), kernel(p, name, dur);
+    }
+    if (by) wait(p, by);
+    else p->now = p->gpu_free + 20 * US;
+    kernel(p, "loop_add_fusion", 10 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void changes_a_row(struct program *p) { calls_of_jax(p, UPDATE, 5 * US, "cudaDeviceSynchronize"); }
+
+static void waits_without_a_call(struct program *p) { calls_of_jax(p, UPDATE, 5 * US, NULL); }
+
+static void changes_nothing(struct program *p) { calls_of_jax(p, "loop_fusion", 5 * US, NULL); }
+
+static void changes_with_more_work(struct program *p) { calls_of_jax(p, UPDATE, 600 * US, NULL); }
+
+static void turns_of_a_scan(struct program *p)
+{
+    int64_t from = p->now;
+    calls_of_jax(p, UPDATE, 5 * US, NULL);
+    mk_host(&p->t, GP_RANGE, p->main, from, p->now, "while.12");
+}
+
+static void clones(struct program *p)
+{
+    operator_of(p, "aten::clone", "{}", COPY, 10 * US);
+    calls_of_jax(p, "void scatter_kernel(float*)", 5 * US, NULL);
+}
+
+TEST(what_is_changed_need_not_be_copied)
+{
+    speaks(changes_a_row, "donation", 2000 * US, 2000 * US);
+    // the device works for 2,040 us, of which the host takes 76 for its calls, and waits 20 more
+    speaks(waits_without_a_call, "donation", 1964 * US, 1984 * US);
+    is_silent(changes_nothing, "donation");
+    is_silent(changes_with_more_work, "donation");
+    is_silent(turns_of_a_scan, "donation");
+    is_silent(clones, "donation");
+}
