@@ -15,7 +15,7 @@
     /* rules_end.c */ X(step_end) X(host_results)                                                            \
     /* rules_python.c */ X(python_overhead)                                                                  \
     /* rules_kernel.c */ X(tensor_cores) X(attention) X(optimizer)                                           \
-    /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels)                     \
+    /* rules_shape.c */ X(small_grid) X(wave_quantisation) X(contention) X(tiny_kernels) X(tiny_blocks)      \
     /* rules_product.c */ X(odd_dimensions) X(gemm_roof)                                                     \
     /* rules_memory.c */ X(memory_access) X(low_precision) X(double_precision) X(donation)                   \
     /* rules_clocks.c */ X(throttling)                                                                       \

@@ -232,6 +232,36 @@ TEST(a_last_wave_is_nearly_empty)
     is_silent(elementwise_wave_and_a_bit, "wave_quantisation");
 }
 
+// ---- tiny_blocks ----
+
+/* A million blocks of 256 threads. */
+static void million_rows(struct program *p) { kernel(p, "row_kernel", 1000000, 610 * US); }
+
+static void million_rows_slower(struct program *p) { kernel(p, "row_kernel", 1000000, 650 * US); }
+
+static void million_rows_of_pytorch(struct program *p) { kernel(p, ELEMENTWISE, 1000000, 610 * US); }
+
+static void million_rows_compiled(struct program *p)
+{
+    kernel(p, "triton_per_fused_sum_0", 1000000, 610 * US);
+}
+
+static void million_rows_of_an_a100(struct program *p)
+{
+    p->t.devices.at[0].cc_major = 8;
+    million_rows(p);
+}
+
+TEST(blocks_do_too_little)
+{
+    // 1,639 per us; 1,024 MB take 213.3 us at 4.8 TB/s
+    speaks(million_rows, "tiny_blocks", 396667);
+    is_silent(million_rows_slower, "tiny_blocks"); // 1,538 per us
+    is_silent(million_rows_of_pytorch, "tiny_blocks");
+    is_silent(million_rows_compiled, "tiny_blocks");
+    is_silent(million_rows_of_an_a100, "tiny_blocks");
+}
+
 // ---- contention ----
 
 /* A product by itself, then one beside communication. */
