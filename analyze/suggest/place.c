@@ -162,6 +162,27 @@ static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, si
     return place;
 }
 
+static gp_sid place_of(const struct gp_rule_ctx *c, const uint32_t *calls, size_t n)
+{
+    gp_sid place = place_among(c, calls, n, true);
+    return place ? place : place_among(c, calls, n, false);
+}
+
+gp_sid gp_rule_place_between(struct gp_rule_ctx *c, const int64_t *by_call)
+{
+    gp_sid at[2] = {0};
+    for (uint32_t after = 0; after < 2 && c->t->events[GP_API].stack; after++) {
+        GP_VEC(uint32_t) calls = {0};
+        for (uint32_t k = 1; k < c->p->calls.n; k++)
+            if (by_call[k] > 0) GP_VEC_PUSH(&calls, k - 1 + after);
+        at[after] = place_of(c, calls.at, calls.n);
+        GP_VEC_FREE(&calls);
+    }
+    if (!at[0] || !at[1] || at[0] == at[1]) return at[0] ? at[0] : at[1];
+    const struct gp_suggest *s = c->s;
+    return gp_rule_text(c, "between %s and %s", gp_suggest_str(s, at[0]), gp_suggest_str(s, at[1]));
+}
+
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
 {
     if (!c->t->events[GP_API].stack) return 0;
@@ -173,8 +194,7 @@ gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
         seen[call] = 1;
         GP_VEC_PUSH(&calls, call);
     }
-    gp_sid place = place_among(c, calls.at, calls.n, true);
-    if (!place) place = place_among(c, calls.at, calls.n, false);
+    gp_sid place = place_of(c, calls.at, calls.n);
     GP_VEC_FREE(&calls);
     free(seen);
     return place;

@@ -467,13 +467,17 @@ int64_t gp_rule_idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const i
     return gp_rule_idle_per_step(c, sum);
 }
 
+enum { FEW_LAUNCHES = 4 }; /* a step, as of graphs */
+
 int64_t gp_rule_usual_gap(const struct gp_rule_ctx *c)
 {
     int64_t *gap = gp_alloc((c->p->calls.n + 1) * sizeof *gap), median = 0;
+    int64_t most = GP_RULE_LONG_NS / GP_RULE_LONG_TIMES; /* where half of the gaps may be long */
     size_t n = 0;
     for (uint32_t k = 0; k < c->p->calls.n; k++)
         if (c->p->replay.calls.at[k].n) gap[n++] = c->calls[k].before_ns;
     if (n) median = gp_nth(gap, n, n / 2);
+    if (c->p->found_steps && n <= FEW_LAUNCHES * c->n_steps && median > most) median = most;
     free(gap);
     return median;
 }

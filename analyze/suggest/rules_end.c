@@ -1,5 +1,5 @@
-// What the host does while the GPU has nothing to do: after the last call of a step, and after it has copied
-// results.
+// What the host does while the GPU has nothing to do: after the last call of a step, after it has copied
+// results, and at any other place.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -7,11 +7,13 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
-static const double END_PCT = 80, TIME_PCT = 5; /* of a gap, within the step's range; of the steps */
+static const double END_PCT = 80, /* of a gap, within the step's range */
+    TIME_PCT = 5, GAP_PCT = 20;   /* of the steps */
 
 enum {
     RESULT_BYTES = 16, /* more than a value or two */
     INPUT_WITHIN = 4,  /* calls after a gap */
+    GAP_STEPS = 2,     /* with a gap; one may be chance */
 };
 
 /* When the range of the step that CALL is in ends; 0: it has none. */
@@ -64,7 +66,7 @@ static struct gp_suggestion *suggest_gaps(struct gp_rule_ctx *c, const int64_t *
     int64_t idle_ns = gp_rule_idle_in(c, GP_IDLE_HOST, by_call);
     struct gp_suggestion *s = NULL;
     if (gp_pct(edits.current_ns, c->plan_ns) >= TIME_PCT && gp_rule_idle_matters(c, idle_ns)) {
-        gp_rule_absorb(c, calls, " step_end input_stall ", NULL);
+        gp_rule_absorb(c, calls, " step_end input_stall python_gap ", NULL);
         s = gp_rule_suggest_edits(c, true, &edits);
         gp_rule_evidence_idle(c, s, idle_ns);
     }
@@ -129,23 +131,26 @@ const struct gp_rule gp_rule_step_end = {
 
 /* ---- results ---- */
 
-/* The copy of a result to the host that the call before CALL waited for; GP_REPLAY_NONE. If the host soon
- * copies something to the GPU, it has prepared that: see round_trip, input_stall. */
-static uint32_t result_before(const struct gp_rule_ctx *c, uint32_t call)
+uint32_t gp_rule_result_before(const struct gp_rule_ctx *c, uint32_t call)
 {
     const struct gp_events *api = &c->t->events[GP_API];
     if (!call || api->track[c->p->calls.at[call].row] != api->track[c->p->calls.at[call - 1].row])
         return GP_REPLAY_NONE;
-    for (uint32_t k = call; k < call + INPUT_WITHIN && k < c->p->calls.n; k++) {
-        uint32_t first = c->p->replay.calls.at[k].first;
-        if (c->p->replay.calls.at[k].n && gp_rule_crosses(c, first) &&
-            gp_copy_to_device(gp_rule_name(c, first)) && gp_rule_bytes(c, first) > RESULT_BYTES)
-            return GP_REPLAY_NONE;
-    }
     uint32_t copy = gp_rule_copy_waited_for(c, call - 1);
     bool is = copy != GP_REPLAY_NONE && gp_copy_to_host(gp_rule_name(c, copy)) &&
               gp_rule_bytes(c, copy) > RESULT_BYTES;
     return is ? copy : GP_REPLAY_NONE;
+}
+
+int64_t gp_rule_input_after(const struct gp_rule_ctx *c, uint32_t call)
+{
+    int64_t bytes = 0;
+    for (uint32_t k = call; k < call + INPUT_WITHIN && k < c->p->calls.n; k++) {
+        const struct gp_replay_call *r = &c->p->replay.calls.at[k];
+        if (r->n && gp_rule_crosses(c, r->first) && gp_copy_to_device(gp_rule_name(c, r->first)))
+            bytes = gp_add_saturated(bytes, gp_rule_bytes(c, r->first));
+    }
+    return bytes;
 }
 
 static void check_host_results(struct gp_rule_ctx *c)
@@ -155,19 +160,21 @@ static void check_host_results(struct gp_rule_ctx *c)
     struct gp_suggestion *s = NULL;
     for (uint32_t k = 0; k < c->p->calls.n && c->p->found_steps; k++) {
         if (c->calls[k].before_ns < usual * GP_RULE_LONG_TIMES) continue;
-        uint32_t copy = result_before(c, k);
-        if (copy == GP_REPLAY_NONE) continue;
+        uint32_t copy = gp_rule_result_before(c, k);
+        if (copy == GP_REPLAY_NONE || gp_rule_input_after(c, k) > RESULT_BYTES) continue;
         by_call[k] = c->calls[k].before_ns - usual;
         bytes += gp_rule_bytes(c, copy);
         count++;
     }
-    if (count >= (int64_t)c->n_steps && count) s = suggest_gaps(c, by_call);
-    if (s)
+    if (count && count + 1 >= (int64_t)c->n_steps) s = suggest_gaps(c, by_call);
+    if (s) {
+        s->place = gp_rule_place_between(c, by_call);
         s->description = gp_rule_text(c,
                                       "The host works for a long time on what it has copied from the GPU (%s "
                                       "on average), %s: %s per step",
                                       gp_rule_size(c, bytes / count), gp_rule_times(c, count),
                                       gp_rule_ns(c, s->current_ns));
+    }
     free(by_call);
 }
 
@@ -190,6 +197,72 @@ const struct gp_rule gp_rule_host_results = {
     .assumes = "the next step does not need it",
     .expect = "less idle_host",
     .run = check_host_results,
+    .gaps = true,
+    .frames = "which show what the host does there",
+};
+
+/* ---- at any other place ---- */
+
+/* By call, the long gap before it, unless a suggestion that saves for certain may take half of it, or the GPU
+ * works for half of it: the host may wait for it. The caller frees the result. */
+static int64_t *gaps_left(struct gp_rule_ctx *c)
+{
+    int64_t *gaps = gp_zalloc((c->p->calls.n + 1) * sizeof *gaps);
+    gp_sid where;
+    gp_rule_idle_time(c, GP_IDLE_HOST, gaps, &where);
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        gaps[k] = gaps[k] > c->calls[k].held_ns / 2 ? c->calls[k].held_ns : 0;
+    for (size_t i = 0; i < c->s->suggestions.n; i++) {
+        const struct gp_suggestion *one = &c->s->suggestions.at[i];
+        for (size_t k = 0; k < one->high.n && one->low.n; k++) {
+            struct gp_edit e = gp_rule_left_gap(c, &one->high.at[k], one->rule);
+            if (e.kind == GP_EDIT_BEFORE && e.ns < c->calls[e.index].before_ns / 2) gaps[e.index] = 0;
+        }
+    }
+    return gaps;
+}
+
+static void check_host_gap(struct gp_rule_ctx *c)
+{
+    int64_t *gaps = gaps_left(c), count = 0, total = 0, steps = 0;
+    uint32_t last = UINT32_MAX; /* step that was counted */
+    for (uint32_t k = 0; k < c->p->calls.n; k++) {
+        if (!gaps[k]) continue;
+        steps += c->p->calls.at[k].step != last;
+        last = c->p->calls.at[k].step;
+        total += gaps[k];
+        count++;
+    }
+    bool often = steps >= GAP_STEPS && steps * 3 >= 2 * (int64_t)c->n_steps && c->p->found_steps;
+    struct gp_suggestion *s = NULL;
+    if (often && gp_pct(total, c->plan_ns) >= GAP_PCT) s = suggest_gaps(c, gaps);
+    if (s) {
+        s->place = gp_rule_place_between(c, gaps);
+        s->description = gp_rule_text(
+            c, "The host launches nothing for a long time, and the GPU has nothing to do, %s: %s per step",
+            gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
+    }
+    free(gaps);
+}
+
+const struct gp_rule gp_rule_host_gap = {
+    .name = "host_gap",
+    .type = GP_SUGGEST_OVERLAP,
+    .summary = "the GPU waits for what the host does at one place or a few of each step",
+    .needs = "kernels and copies with their launch calls",
+    .threshold = "a long gap in two steps of three, and in two; 20% of the time, and the GPU is idle for it",
+    .guard =
+        "gaps that another suggestion explains, or in half of which the GPU works: the host may wait for "
+        "it; what ranges, frames or samples name as something else; traces without steps",
+    .action =
+        "take what the host does there out of the step: compute once what is the same each time, do the "
+        "rest on the GPU or without loops over single values, or during the step in another thread or "
+        "process",
+    .change = "take what the host does there out of the step, or do it on the GPU",
+    .formula = "a replay of the steps without half of that host time, or at most without all of it",
+    .assumes = "the trace does not show what it is, nor whether the next launches need it",
+    .expect = "less idle_host",
+    .run = check_host_gap,
     .gaps = true,
     .frames = "which show what the host does there",
 };

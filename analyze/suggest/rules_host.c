@@ -12,7 +12,7 @@
 #include "formats/base/str.h"
 
 static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
-enum { INPUT_BYTES = 65536 };
+enum { INPUT_BYTES = 256 }; /* more than a few values */
 
 struct texts {
     /* the count and the time per step are added to the description */
@@ -307,16 +307,15 @@ void gp_rule_find_held(struct gp_rule_ctx *c)
     free(input);
 }
 
-/* Without anything that names it: long gaps that end in a copy to the device of more than a few values. */
+/* Without anything that names it: long gaps that end in copies to the device of more than a few values. */
 static int64_t gaps_before_copies(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
 {
     int64_t total = 0;
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_replay_call *call = &c->p->replay.calls.at[k];
         if (!c->calls[k].held_ns || !call->n || c->items[call->first].kind != GP_FRAME_MEMCPY) continue;
-        if (gp_rule_ends_step(c, k)) continue;
-        if (!gp_copy_to_device(gp_rule_name(c, call->first)) || gp_rule_bytes(c, call->first) < INPUT_BYTES)
-            continue;
+        if (gp_rule_ends_step(c, k) || !gp_copy_to_device(gp_rule_name(c, call->first))) continue;
+        if (gp_rule_input_after(c, k) < INPUT_BYTES) continue;
         by_call[k] = c->calls[k].held_ns;
         total += by_call[k];
         ++*count;
@@ -410,12 +409,32 @@ static void name_operators(struct gp_rule_ctx *c, struct gp_suggestion *s, const
                      draws ? " (device=\"cuda\" in place of a copy)" : "");
 }
 
+/* Do half of the COUNT gaps begin after a result that was copied to the host? What is copied to the GPU may
+ * depend on it, and cannot be prepared before then. */
+static void describe_results(struct gp_rule_ctx *c, struct gp_suggestion *s, const int64_t *by_call,
+                             int64_t count)
+{
+    int64_t after = 0;
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        after += by_call[k] && gp_rule_result_before(c, k) != GP_REPLAY_NONE;
+    if (after * 2 < count) return;
+    s->unsure = true;
+    s->description = gp_rule_text(
+        c, "The host works for a long time between a copy from the GPU and a copy to it, %s: %s per step",
+        gp_rule_times(c, count), gp_rule_ns(c, s->current_ns));
+    s->change = gp_rule_text(c, "do on the GPU what the host does between the copies");
+    s->action = gp_rule_text(c, "%s; what needs no result can be prepared during the step, in another thread",
+                             gp_suggest_str(c->s, s->change));
+    s->assumes = gp_rule_text(c, "the GPU can do it; the trace does not show what it needs");
+}
+
 static void check_input_stall(struct gp_rule_ctx *c)
 {
     static const struct texts gaps = {
         "The launching thread does something for a long time before it copies to the GPU",
         "prepare the next batch during the step (DataLoader workers, another thread), or on the GPU: its "
-        "data can lie there, what changes it run there, and random numbers be drawn there",
+        "data can lie there, what changes it run there, and random numbers be drawn there; compute once what "
+        "comes out the same each time",
         "a replay of the steps without half of these gaps, or at most without all of them and these copies",
         "it prepares the input, and another thread or process can do that as fast",
         "record again and run trace-diff: expect less idle_host",
@@ -427,7 +446,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
     static const struct texts loads = {
         "The launching thread loads batches",
         "use more DataLoader workers, prefetch_factor and persistent_workers=True; prepare the next batch "
-        "during the step",
+        "during the step; compute once what comes out the same for an item each time",
         "a replay of the steps without half of that host time, as batches are still handed over, or at most "
         "without all of it",
         "another thread or process can load the data as fast",
@@ -455,8 +474,10 @@ static void check_input_stall(struct gp_rule_ctx *c)
                 s->change =
                     gp_rule_text(c, "put on the GPU once what is the same in each step, or prepare the "
                                     "next batch during the step");
+            describe_results(c, s, by_call, count);
             name_operators(c, s, by_call);
         }
+        s->place = gp_rule_place_between(c, by_call);
         gp_rule_evidence_idle(c, s, idle_ns);
     }
     free(by_call);
@@ -467,7 +488,7 @@ const struct gp_rule gp_rule_input_stall = {
     .type = GP_SUGGEST_INPUT,
     .summary = "the GPU waits while the launching thread loads data",
     .needs =
-        "ranges, operators or Python frames of the data loader; or a long gap that ends in a copy to the GPU",
+        "ranges, operators or Python frames of the data loader; or a long gap that ends in copies to the GPU",
     .threshold = "5% of the time, and the GPU is idle for it 5% of the time",
     .guard =
         "loading that the GPU does not wait for; worker threads; gaps of a trace without steps, which may "
@@ -524,4 +545,5 @@ const struct gp_rule gp_rule_routing = {
     .assumes = "the results can be produced elsewhere at no cost to this thread",
     .expect = "less idle_host",
     .run = check_routing,
+    .gaps = true,
 };

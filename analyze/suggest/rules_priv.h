@@ -113,6 +113,9 @@ void gp_rule_remove_call(const struct gp_rule_ctx *c, struct gp_suggestion *s, u
  * half of them are in, or else function, or the same of any code: "apps.py:258 rollout, 64 times per step",
  * "apps.py rollout". 0: their stacks are not known. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
+/* Where the program is before and after the host time that BY_CALL has: "between apps.py:25 f and apps.py:31
+ * g"; one of them where they are the same, or the other is not known. */
+gp_sid gp_rule_place_between(struct gp_rule_ctx *c, const int64_t *by_call);
 /* In whose code are most of these calls made: an installed library's other than PyTorch, or the user's?
  * Unknown without stacks. */
 enum gp_code { GP_CODE_UNKNOWN, GP_CODE_OWN, GP_CODE_LIBRARY, GP_CODE_COUNT };
@@ -288,6 +291,10 @@ int64_t gp_rule_idle_in(struct gp_rule_ctx *c, enum gp_idle_cause cause, const i
 /* Is CALL the first of a step, and most of the host time before it at the end of the step before, within its
  * range? */
 bool gp_rule_ends_step(const struct gp_rule_ctx *c, uint32_t call);
+/* The copy of more than a value to the host that the call before CALL waited for; GP_REPLAY_NONE. */
+uint32_t gp_rule_result_before(const struct gp_rule_ctx *c, uint32_t call);
+/* What is copied to the device soon after the host time before CALL, which prepared it; bytes. */
+int64_t gp_rule_input_after(const struct gp_rule_ctx *c, uint32_t call);
 /* Is an idle time of that much per step worth a rule about the host, of which it is the only saving? */
 bool gp_rule_idle_matters(const struct gp_rule_ctx *c, int64_t idle_ns);
 /* S is about so much idle time per step: its evidence. */

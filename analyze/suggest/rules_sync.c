@@ -242,6 +242,18 @@ static bool asked_by_framework(const struct gp_rule_ctx *c)
     return theirs * 2 > all;
 }
 
+/* The loop whose turns launch the same and read more than half of all values; NULL. Turns that also get
+ * values, multiply or draw samples need the one before, as tokens do, or have a rule of their own. */
+static const struct gp_loop *loop_of_reads(const struct gp_rule_ctx *c, const struct waits *w)
+{
+    for (size_t i = 0; i < c->loops->v.n; i++) {
+        const struct gp_loop *l = &c->loops->v.at[i];
+        bool other = l->fed || l->products || l->samples || l->backward || l->inner || l->trains;
+        if (!other && l->reads >= l->count && l->reads * 2 > gp_rule_per_step(c, w->copies)) return l;
+    }
+    return NULL;
+}
+
 static void check_scalar_read(struct gp_rule_ctx *c)
 {
     struct waits w = find_waits(c, true, NULL);
@@ -260,6 +272,17 @@ static void check_scalar_read(struct gp_rule_ctx *c)
         s->action = gp_rule_text(
             c, "let the library that reads them leave the check out, by an option or another call, "
                "or give it the value from the host");
+        return;
+    }
+    const struct gp_loop *loop = loop_of_reads(c, &w);
+    if (loop) {
+        s->description =
+            gp_rule_text(c, "%s. %u of them are read in %u turns of a loop that launch the same %u kernels",
+                         gp_suggest_str(c->s, s->description), loop->reads, loop->count,
+                         loop->period - loop->reads / loop->count);
+        s->change = gp_rule_text(c, "compute what all turns of the loop read in one call, and read it once");
+        s->action = gp_rule_text(c, "%s, where no turn needs the one before; otherwise read every few turns",
+                                 gp_suggest_str(c->s, s->change));
         return;
     }
     s->action = gp_rule_text(c,

@@ -30,7 +30,7 @@
     /* rules_stall.c */ X(stall_memory_access) X(stall_bank_conflicts) X(stall_barrier)                      \
     X(stall_dependent_chain) X(stall_busy_unit) X(stall_instructions) X(stall_spills)                        \
     X(stall_low_occupancy) X(stall_tail) X(stall_atomics) X(stall_divergence)                                \
-    /* rules_idle.c: the last rule looks at the suggestions of the others */ X(low_utilisation)
+    /* rules_end.c, rules_idle.c: they look at the suggestions of the others */ X(host_gap) X(low_utilisation)
 /* clang-format on */
 
 #define X(rule) extern const struct gp_rule gp_rule_##rule;

@@ -532,6 +532,27 @@ TEST(values_of_a_tensor_one_after_the_other)
     end(&p);
 }
 
+/* Each may be a step of a solver, or a token. */
+static void products_with_a_read(struct program *p)
+{
+    for (int i = 0; i < 40; i++) host(p, 20 * US), kernel_of(p, GEMM, 20, 1 * US), out(p, 1);
+}
+
+static void reads_by(void (*step)(struct program *), const char *words)
+{
+    struct program p;
+    run(&p, step);
+    assert_non_null(said(&p, "scalar_read"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "scalar_read")->action), words));
+    end(&p);
+}
+
+TEST(values_of_all_turns_can_be_read_once)
+{
+    reads_by(norms, "compute what all turns of the loop read in one call");
+    reads_by(products_with_a_read, "read values only every few steps");
+}
+
 TEST(turns_that_need_a_size_may_be_put_together)
 {
     struct program p;
