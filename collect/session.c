@@ -1,6 +1,5 @@
 #include "collect/session.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

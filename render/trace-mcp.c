@@ -1,6 +1,4 @@
 /* trace-mcp -- folders of traces in; answers to a client of the Model Context Protocol out. */
-#include <stdio.h>
-#include <string.h>
 #include "analyze/try/try.h"
 #include "formats/base/answer.h"
 #include "formats/base/buf.h"

@@ -40,7 +40,6 @@ static void load_by_python(struct gp_reach *r, const char *library)
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>

@@ -1,7 +1,6 @@
 #include "collect/attach/reach.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>

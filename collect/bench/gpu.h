@@ -10,7 +10,6 @@
 #ifndef GP_COLLECT_BENCH_GPU_H
 #define GP_COLLECT_BENCH_GPU_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "collect/bench/driver.h"

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "formats/base/declare.h"
 #include "formats/model/gauges.h"
 
 enum { GP_CLOCK_PERIOD_NS = 50000000 };

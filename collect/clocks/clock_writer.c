@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include "collect/clocks/nvml.h"
 #include "formats/base/buf.h"
 #include "formats/base/hash.h"

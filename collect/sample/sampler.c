@@ -1,7 +1,6 @@
 #include "collect/sample/sampler.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>

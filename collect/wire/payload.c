@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <wchar.h>
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 #include "formats/base/json_write.h"

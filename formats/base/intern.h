@@ -11,7 +11,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include "formats/base/declare.h"
 #include "formats/base/hash.h"
 #include "formats/base/mem.h"

@@ -13,7 +13,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include "formats/base/declare.h"
 #include "formats/base/str.h"
 #if defined(__SSE2__)

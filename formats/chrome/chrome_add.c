@@ -1,5 +1,4 @@
 /* Turns events into rows, tracks, configurations and labels of the parser's local trace. */
-#include <stdlib.h>
 #include <string.h>
 #include "formats/base/num.h"
 #include "formats/base/str.h"

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_scan.h"
 #include "formats/base/str.h"

@@ -1,5 +1,4 @@
 /* Generated modules: their kernels, the contents of each, its number of calls. */
-#include <stdlib.h>
 #include "formats/compile_log/compile_log_priv.h"
 
 enum { MOST_KERNELS = 20000, RUNNABLE_HEAD = 1 << 14 };

@@ -1,5 +1,4 @@
 /* What is known while a file is read: issues, processes, the payload at hand. */
-#include <stdlib.h>
 #include "formats/base/declare.h"
 #include "formats/compile_log/compile_log_priv.h"
 

@@ -1,5 +1,4 @@
 /* What native frames are called: found out after the run, so known only when the whole input was read. */
-#include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/mem.h"

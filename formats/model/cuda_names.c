@@ -2,7 +2,6 @@
 
 #include <stdbool.h>
 #include <string.h>
-#include "formats/base/count.h"
 #include "formats/base/str.h"
 
 size_t gp_call_name_length(const char *name)

@@ -16,7 +16,6 @@
 #ifndef GP_FORMATS_MODEL_NODES_H
 #define GP_FORMATS_MODEL_NODES_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include "formats/base/vec.h"
 #include "formats/model/trace.h"

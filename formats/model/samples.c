@@ -1,7 +1,6 @@
 #include "formats/model/samples.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/hash.h"
 #include "formats/base/map.h"

@@ -1,6 +1,5 @@
 /* What threads did: calls of CUDA, the costs of the tool itself, waits in the operating system; samples of
  * CPUs. */
-#include <string.h>
 #include <stdlib.h>
 #include "formats/base/str.h"
 #include "formats/model/cuda_names.h"

@@ -1,6 +1,5 @@
 /* Allocations, and page faults of unified memory. */
 #include <stdio.h>
-#include <string.h>
 #include "formats/model/cuda_names.h"
 #include "formats/nsys/nsys_priv.h"
 

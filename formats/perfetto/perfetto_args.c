@@ -1,5 +1,4 @@
 /* Args of events: columns, launch configurations, and a JSON object of the others. */
-#include <stdio.h>
 #include "formats/base/json_write.h"
 #include "formats/base/num.h"
 #include "formats/base/str.h"

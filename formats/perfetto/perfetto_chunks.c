@@ -1,6 +1,5 @@
 /* Pieces of packets, each compressed by itself. */
 #include <pthread.h>
-#include <stdlib.h>
 #include <zlib.h>
 #include "formats/perfetto/perfetto_priv.h"
 #ifdef GP_HAVE_ISAL

@@ -1,5 +1,4 @@
 /* Tracks of a file and what they are in a trace. */
-#include <stdio.h>
 #include "formats/base/num.h"
 #include "formats/base/str.h"
 #include "formats/perfetto/perfetto_read_priv.h"

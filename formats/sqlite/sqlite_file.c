@@ -2,7 +2,6 @@
 #include "formats/sqlite/sqlite_file_priv.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>

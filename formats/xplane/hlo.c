@@ -1,6 +1,5 @@
 #include "formats/xplane/hlo.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/json_write.h"

@@ -1,6 +1,5 @@
 /* XPlane, the protobuf of XLA's profiler: planes for the host and each device, lines in them for threads and
  * streams, events in those, whose names and stats are kept by number beside the lines. */
-#include <stdio.h>
 #include "formats/base/buf.h"
 #include "formats/base/declare.h"
 #include "formats/base/err.h"

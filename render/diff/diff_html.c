@@ -1,7 +1,6 @@
 #include "render/diff/diff_priv.h"
 
 #include <math.h>
-#include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "render/page/graph_svg.h"

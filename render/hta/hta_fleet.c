@@ -1,8 +1,6 @@
 #include "render/hta/hta_priv.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"

@@ -10,8 +10,6 @@
 #define GP_RENDER_MEASURE_CALIBRATE_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include "analyze/calibrate/calibration.h"
 #include "formats/base/declare.h"
 

@@ -1,7 +1,6 @@
 #include "render/page/chart_roofline_priv.h"
 
 #include <math.h>
-#include <string.h>
 #include "analyze/cost/regime.h"
 #include "formats/base/scale.h"
 #include "render/draw/palette.h"

@@ -1,6 +1,5 @@
 
 #include <inttypes.h>
-#include <string.h>
 #include "analyze/hta/hta.h"
 #include "analyze/hta/hta_rows.h"
 #include "analyze/hta/hta_spread.h"

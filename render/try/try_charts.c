@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include "formats/base/buf.h"
 #include "render/draw/plot.h"
 #include "render/try/try_priv.h"

@@ -3,7 +3,6 @@
 #define GP_RENDER_TRY_PRIV_H
 
 #include "analyze/try/try.h"
-#include "formats/base/declare.h"
 #include "render/draw/canvas_svg.h"
 #include "render/report/report.h"
 
