@@ -33,9 +33,9 @@ struct gp_hub_opts {
     struct gp_wire_welcome welcome; /* sent to each process, with its producer number filled in */
     const char *kernel;             /* see gp_filter_name(); owned by the caller */
     bool redact;                    /* see formats/redact.h */
-    gp_session_block *on_block;
-    gp_session_events *on_events; /* may be NULL */
-    gp_session_note *on_note;     /* may be NULL, as the next */
+    int (*on_block)(void *ctx, const void *block, size_t n); /* a gp_gpt_sink that never stops */
+    gp_session_events *on_events;                            /* may be NULL */
+    gp_session_note *on_note;                                /* may be NULL, as the next */
     gp_session_reach *on_reach;
     gp_hub_joined *on_joined;                    /* called before the first block of a process; may be NULL */
     gp_cuts_beside *beside;                      /* what goes beside the sessions of a process; may be NULL */

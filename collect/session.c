@@ -97,13 +97,6 @@ static void read_log(struct gp_session *s, uint64_t until)
 
 /* ---- writing ---- */
 
-static int send_block(void *ctx, const void *data, size_t n)
-{
-    struct gp_session *s = ctx;
-    s->opts.on_block(s->opts.ctx, data, n);
-    return 0;
-}
-
 static void write_rows(struct gp_session *s, bool all)
 {
     gp_records_commit(&s->records, all);
@@ -178,7 +171,7 @@ static void begin(struct gp_session *s)
     s->ranges.ctx = s;
     s->measured = (struct gp_measured){
         .trace = &s->records.trace, .thread = track_of_thread, .launch = measured_launch, .ctx = s};
-    s->writer = gp_gpt_writer_new(&w, send_block, s);
+    s->writer = gp_gpt_writer_new(&w, s->opts.on_block, s->opts.ctx);
     s->entered_ns = INT64_MAX;
     s->cuts.beside = s->opts.beside;
     s->cuts.ctx = s->opts.ctx;

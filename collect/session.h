@@ -57,8 +57,8 @@ struct gp_session_opts {
     const char *kernel;    /* see gp_filter_name(); owned by the caller */
     bool redact;           /* the program's own texts are stored as hashes, see formats/redact.h */
     int64_t now_ns;        /* CLOCK_MONOTONIC */
-    gp_session_block *on_block;
-    gp_session_events *on_events; /* may be NULL, as these */
+    int (*on_block)(void *ctx, const void *block, size_t n); /* a gp_gpt_sink that never stops */
+    gp_session_events *on_events;                            /* may be NULL, as these */
     gp_session_note *on_note;
     gp_session_reach *on_reach;
     gp_cuts_beside *beside;

@@ -90,13 +90,6 @@ static bool is_in(const struct gp_clock_device *d, size_t n, size_t device, cons
 
 /* ---- writing ---- */
 
-static int send_block(void *ctx, const void *block, size_t n)
-{
-    struct gp_clocks *c = ctx;
-    c->opts.on_block(c->opts.ctx, block, n);
-    return 0;
-}
-
 static void keep(struct gp_clocks *c, const struct gp_clock_sample *s)
 {
     if (c->kept.n == KEPT) {
@@ -143,8 +136,8 @@ static void begin_place(struct gp_clocks *c, struct place *p)
     if (!gp_clock_sampler_known(c->sampler, p->device)) return;
     struct gp_clock_writer_opts o = {.producer = c->opts.producer(c->opts.ctx, p->owner),
                                      .redact = c->opts.redact,
-                                     .write = send_block,
-                                     .ctx = c};
+                                     .write = c->opts.on_block,
+                                     .ctx = c->opts.ctx};
     p->writer = gp_clock_writer_new(&o, p->device, &d[p->device]);
     for (size_t k = 0; k < c->kept.n; k++) put(p, &c->kept.at[k]);
 }

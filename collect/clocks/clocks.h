@@ -24,7 +24,7 @@ struct gp_clocks_opts {
     bool apart; /* no trace of the whole: only of sessions */
     /* A new number of a producer, whose blocks go where those of OWNER go (0: to the trace of all). */
     uint32_t (*producer)(void *ctx, uint32_t owner);
-    void (*on_block)(void *ctx, const void *block, size_t n);
+    int (*on_block)(void *ctx, const void *block, size_t n); /* a gp_gpt_sink that never stops */
     /* A sample of a GPU in use; may be NULL. */
     void (*on_sample)(void *ctx, const struct gp_clock_sample *s, const struct gp_clock_device *device);
     void *ctx;

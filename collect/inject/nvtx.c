@@ -166,23 +166,11 @@ static inline bool put_event(struct gp_thread_ring *t, nvtxDomainHandle_t d, str
     return put_text(t, d, note, text, attr, reserve, refuse);
 }
 
-static inline nvtxEventAttributes_t ascii_event(const char *message)
-{
-    nvtxEventAttributes_t a;
-    memset(&a, 0, sizeof a);
-    a.messageType = NVTX_MESSAGE_TYPE_ASCII;
-    a.message.ascii = message;
-    return a;
-}
-
-static nvtxEventAttributes_t wide_event(const wchar_t *message)
-{
-    nvtxEventAttributes_t a;
-    memset(&a, 0, sizeof a);
-    a.messageType = NVTX_MESSAGE_TYPE_UNICODE;
-    a.message.unicode = message;
-    return a;
-}
+/* An event that has nothing but a text. */
+#define ASCII_EVENT(text)                                                                                    \
+    &(nvtxEventAttributes_t) { .messageType = NVTX_MESSAGE_TYPE_ASCII, .message.ascii = (text) }
+#define WIDE_EVENT(text)                                                                                     \
+    &(nvtxEventAttributes_t) { .messageType = NVTX_MESSAGE_TYPE_UNICODE, .message.unicode = (text) }
 
 /* ---- the calls ---- */
 
@@ -276,50 +264,29 @@ void NVTX_API gp_nvtx_mark(nvtxDomainHandle_t d, const nvtxEventAttributes_t *at
 
 static void NVTX_API mark_ex(const nvtxEventAttributes_t *attr) { gp_nvtx_mark(NULL, attr); }
 
-static void NVTX_API mark_ascii(const char *message)
-{
-    nvtxEventAttributes_t a = ascii_event(message);
-    gp_nvtx_mark(NULL, &a);
-}
+static void NVTX_API mark_ascii(const char *text) { gp_nvtx_mark(NULL, ASCII_EVENT(text)); }
 
-static void NVTX_API mark_wide(const wchar_t *message)
-{
-    nvtxEventAttributes_t a = wide_event(message);
-    gp_nvtx_mark(NULL, &a);
-}
+static void NVTX_API mark_wide(const wchar_t *text) { gp_nvtx_mark(NULL, WIDE_EVENT(text)); }
 
 static nvtxRangeId_t NVTX_API start_ex(const nvtxEventAttributes_t *attr)
 {
     return gp_nvtx_start(NULL, attr);
 }
 
-static nvtxRangeId_t NVTX_API start_ascii(const char *message)
-{
-    nvtxEventAttributes_t a = ascii_event(message);
-    return gp_nvtx_start(NULL, &a);
-}
+static nvtxRangeId_t NVTX_API start_ascii(const char *text) { return gp_nvtx_start(NULL, ASCII_EVENT(text)); }
 
-static nvtxRangeId_t NVTX_API start_wide(const wchar_t *message)
+static nvtxRangeId_t NVTX_API start_wide(const wchar_t *text)
 {
-    nvtxEventAttributes_t a = wide_event(message);
-    return gp_nvtx_start(NULL, &a);
+    return gp_nvtx_start(NULL, WIDE_EVENT(text));
 }
 
 static void NVTX_API stop_default(nvtxRangeId_t id) { stop(NULL, id); }
 
 static int NVTX_API push_ex(const nvtxEventAttributes_t *attr) { return gp_nvtx_push(NULL, attr); }
 
-static int NVTX_API push_ascii(const char *message)
-{
-    nvtxEventAttributes_t a = ascii_event(message);
-    return push_event(NULL, &a);
-}
+static int NVTX_API push_ascii(const char *text) { return push_event(NULL, ASCII_EVENT(text)); }
 
-static int NVTX_API push_wide(const wchar_t *message)
-{
-    nvtxEventAttributes_t a = wide_event(message);
-    return gp_nvtx_push(NULL, &a);
-}
+static int NVTX_API push_wide(const wchar_t *text) { return gp_nvtx_push(NULL, WIDE_EVENT(text)); }
 
 static int NVTX_API pop_default(void) { return pop_with(NULL, NULL); }
 

@@ -108,11 +108,12 @@ static void to_digest_pipe(void *ctx, const void *data, size_t n) { gp_digest_pi
 
 static void add_sink(struct gp_collect *c, struct gp_block_sink sink) { c->sinks[c->nsinks++] = sink; }
 
-static void on_block(void *ctx, const void *data, size_t n)
+static int on_block(void *ctx, const void *data, size_t n)
 {
     const struct gp_collect *c = ctx;
     for (size_t i = 0; i < c->nsinks; i++)
         if (c->sinks[i].on_block) c->sinks[i].on_block(c->sinks[i].ctx, data, n);
+    return 0;
 }
 
 static void on_events(void *ctx, uint32_t producer, int32_t rank, const struct gp_trace *t)

@@ -44,13 +44,6 @@ struct gp_pm_writer *gp_pm_writer_new(const struct gp_pm_writer_opts *opts)
     return w;
 }
 
-static int send_block(void *ctx, const void *data, size_t n)
-{
-    const struct gp_pm_writer *w = ctx;
-    w->opts.on_block(w->opts.ctx, data, n);
-    return 0;
-}
-
 static struct device *find_device(const struct gp_pm_writer *w, uint32_t number)
 {
     for (size_t i = 0; i < w->devices.n; i++)
@@ -85,7 +78,7 @@ void gp_pm_writer_device(struct gp_pm_writer *w, uint32_t number, const struct g
     d->cat = gp_intern_cstr(&d->trace.strings, GP_METRIC_SAMPLED);
     d->n = n;
     for (size_t i = 0; i < n; i++) d->values[i] = value_of(&d->trace, &metrics[i]);
-    d->writer = gp_gpt_writer_new(&o, send_block, w);
+    d->writer = gp_gpt_writer_new(&o, w->opts.on_block, w->opts.ctx);
     GP_VEC_PUSH(&w->devices, d);
 }
 

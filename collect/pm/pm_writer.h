@@ -18,8 +18,8 @@
 
 struct gp_pm_writer_opts {
     int64_t period_ns;
-    uint32_t (*producer)(void *ctx); /* a new number of a producer */
-    void (*on_block)(void *ctx, const void *block, size_t n);
+    uint32_t (*producer)(void *ctx);                         /* a new number of a producer */
+    int (*on_block)(void *ctx, const void *block, size_t n); /* a gp_gpt_sink that never stops */
     void *ctx;
 };
 

@@ -35,13 +35,6 @@ struct gp_sample_writer *gp_sample_writer_new(const struct gp_sample_writer_opts
     return w;
 }
 
-static int send_block(void *ctx, const void *data, size_t n)
-{
-    const struct gp_sample_writer *w = ctx;
-    w->opts.on_block(w->opts.ctx, data, n);
-    return 0;
-}
-
 /* ---- names of processes ---- */
 
 static gp_sid comm_of(const struct gp_sample_writer *w, struct gp_trace *t, int32_t pid, int64_t tid)
@@ -130,7 +123,7 @@ static bool has_place(struct process *p)
     const struct gp_sample_writer_opts *opts = &p->owner->opts;
     struct gp_gpt_write_opts o = {0};
     if (!p->writer && (o.producer = opts->producer(opts->ctx, p->pid)))
-        p->writer = gp_gpt_writer_new(&o, send_block, p->owner);
+        p->writer = gp_gpt_writer_new(&o, opts->on_block, opts->ctx);
     return p->writer;
 }
 

@@ -20,7 +20,7 @@ struct gp_sample_writer_opts {
     /* A new number of a producer for what process PID does, or 0 while nobody takes it: of that time only the
      * last samples are kept. */
     uint32_t (*producer)(void *ctx, int32_t pid);
-    void (*on_block)(void *ctx, const void *block, size_t n);
+    int (*on_block)(void *ctx, const void *block, size_t n); /* a gp_gpt_sink that never stops */
     void *ctx;
 };
 

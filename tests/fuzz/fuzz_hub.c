@@ -34,10 +34,11 @@ struct world {
     struct client clients[CLIENTS];
 };
 
-static void on_block(void *ctx, const void *block, size_t n)
+static int on_block(void *ctx, const void *block, size_t n)
 {
     struct world *w = ctx;
     gp_buf_put(&w->file, block, n);
+    return 0;
 }
 
 static bool is_full(void *ctx) { return ((const struct world *)ctx)->full; }

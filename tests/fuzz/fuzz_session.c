@@ -17,7 +17,11 @@ enum { BUFFER = 65536, SLOTS = 4, MAX_BYTES = 1 << 16 };
 /* WHAT: below these it is the type of a frame. */
 enum { SET_SLOT = 16, FILL_BUFFER, WRITE_LOG, WRITE_HEAD };
 
-static void on_block(void *ctx, const void *block, size_t n) { gp_buf_put(ctx, block, n); }
+static int on_block(void *ctx, const void *block, size_t n)
+{
+    gp_buf_put(ctx, block, n);
+    return 0;
+}
 
 /* The first byte says which slot, the second its state; then what the process says of it. */
 static void set_slot(struct gp_shared *s, const uint8_t *p, size_t n)

@@ -25,11 +25,12 @@ struct fixture {
     bool full;
 };
 
-static void on_block(void *ctx, const void *block, size_t n)
+static int on_block(void *ctx, const void *block, size_t n)
 {
     struct fixture *f = ctx;
     gp_buf_put(&f->got, block, n);
     f->blocks++;
+    return 0;
 }
 
 static bool is_full(void *ctx) { return ((const struct fixture *)ctx)->full; }

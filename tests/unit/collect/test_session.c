@@ -23,7 +23,11 @@ struct fixture {
     uint64_t seq;
 };
 
-static void on_block(void *ctx, const void *block, size_t n) { gp_buf_put(ctx, block, n); }
+static int on_block(void *ctx, const void *block, size_t n)
+{
+    gp_buf_put(ctx, block, n);
+    return 0;
+}
 
 static void begin(struct fixture *f)
 {

@@ -29,11 +29,12 @@ static uint32_t producer(void *ctx)
     return ++f->producers;
 }
 
-static void on_block(void *ctx, const void *block, size_t n)
+static int on_block(void *ctx, const void *block, size_t n)
 {
     struct fixture *f = ctx;
     gp_buf_put(&f->file, block, n);
     f->blocks++;
+    return 0;
 }
 
 enum { PERIOD = 1000 };
