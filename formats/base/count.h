@@ -6,7 +6,6 @@
 #ifndef GP_BASE_COUNT_H
 #define GP_BASE_COUNT_H
 
-
 /* Of an ARRAY, never of a pointer. */
 #define GP_COUNT(array) (sizeof(array) / sizeof *(array))
 

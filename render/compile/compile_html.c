@@ -237,11 +237,7 @@ static void put_time(void *page)
 
 /* ---- generated code ---- */
 
-static bool has_code(const void *page)
-{
-    const struct page *p = page;
-    return p->c->log->keep_code && p->c->log->graphs.n;
-}
+GP_PAGE_HAS(has_code, p->c->log->keep_code && p->c->log->graphs.n)
 
 /* The generated modules, when the log kept them. */
 static void put_code(void *page)

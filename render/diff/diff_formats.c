@@ -10,7 +10,7 @@
 
 /* ---- JSON ---- */
 
-void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_json_opts *opts)
+void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d)
 {
     struct gp_doc o = {.b = b, .strings = &d->strings};
     struct gp_arena mem = {0};
@@ -18,7 +18,7 @@ void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct 
     struct gp_row_of one = rows;
     one.mem = &mem;
     gp_doc_begin(&o, '{');
-    gp_doc_head(&o, "trace-diff", opts->version, d->inputs.at, d->inputs.n);
+    gp_doc_head(&o, "trace-diff", GP_VERSION, d->inputs.at, d->inputs.n);
     gp_doc_bool(&o, "comparable", d->comparable);
     gp_doc_bool(&o, "identical", d->identical);
     gp_record_json(&o, &gp_diff_reason_rows, d->reasons.at, d->reasons.n, 0, &rows);
@@ -72,8 +72,7 @@ GP_PUT_TEXT(put_text, struct gp_diff_answer, BRIEF)
 
 GP_PUT_MARKDOWN(put_markdown, struct gp_diff_answer, BRIEF)
 
-GP_PUT_ANSWER(put_json, struct gp_diff_answer,
-              gp_diff_json_write(b, a->d, &(struct gp_diff_json_opts){.version = GP_VERSION}))
+GP_PUT_ANSWER(put_json, struct gp_diff_answer, gp_diff_json_write(b, a->d))
 
 static void put_html(void *answer, struct gp_buf *b)
 {
@@ -83,10 +82,7 @@ static void put_html(void *answer, struct gp_buf *b)
     gp_diff_report(&r, a->d, &(struct gp_diff_report_opts){.top = a->top});
     put_json(answer, &json);
     gp_sides_put_names(&names, a->sides);
-    gp_diff_html_write(
-        b, a->d, &r,
-        &(struct gp_diff_html_opts){
-            .input = gp_buf_str(&names), .options = a->options, .json = json.data, .json_n = json.n});
+    gp_diff_html_write(b, a, &r, gp_buf_str(&names), &json);
     gp_buf_release(&json);
     gp_buf_release(&names);
     gp_report_release(&r);

@@ -22,17 +22,8 @@ struct page {
 
 /* ---- pictures ---- */
 
-static void put_waterfall(void *page)
-{
-    struct page *p = page;
-    if (p->d->comparable && !p->d->untimed) gp_diff_chart_waterfall(&p->w, p->d, 0);
-}
-
-static void put_volcano(void *page)
-{
-    struct page *p = page;
-    gp_diff_chart_volcano(&p->w, p->d);
-}
+GP_PAGE_DRAW(put_waterfall, if (p->d->comparable && !p->d->untimed) gp_diff_chart_waterfall(&p->w, p->d, 0))
+GP_PAGE_DRAW(put_volcano, gp_diff_chart_volcano(&p->w, p->d))
 
 static void put_flame(struct page *p, int side, const char *title, const char *words)
 {
@@ -48,17 +39,12 @@ static void put_flame(struct page *p, int side, const char *title, const char *w
     gp_svg_close_line(&p->w);
 }
 
-static bool has_flames(const void *page)
-{
-    const struct page *p = page;
-    return p->d->stacks.n > 0;
-}
+GP_PAGE_HAS(has_flames, p->d->stacks.n > 0)
 
 static void put_flames(void *page)
 {
-    struct page *p = page;
-    put_flame(p, GP_DIFF_CUR, "Scaled to the current trace", "what is new, and what grew or shrank");
-    put_flame(p, GP_DIFF_BASE, "Scaled to the baseline", "what is gone, and what became of the rest");
+    put_flame(page, GP_DIFF_CUR, "Scaled to the current trace", "what is new, and what grew or shrank");
+    put_flame(page, GP_DIFF_BASE, "Scaled to the baseline", "what is gone, and what became of the rest");
 }
 
 /* The blocks that changed most, each with its launches before and after. The table has all of them. */
@@ -133,9 +119,10 @@ static void put_figure(struct page *p, enum gp_metric_id id)
                                                  : gp_change_name((enum gp_change)m->verdict));
 }
 
-void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struct gp_report *r,
-                        const struct gp_diff_html_opts *o)
+void gp_diff_html_write(struct gp_buf *out, const struct gp_diff_answer *a, const struct gp_report *r,
+                        const char *input, const struct gp_buf *json)
 {
+    const struct gp_diff *d = a->d;
     static const enum gp_metric_id shown[] = {GP_METRIC_STEP,  GP_METRIC_GPU,      GP_METRIC_BUSY,
                                               GP_METRIC_IDLE,  GP_METRIC_LAUNCHES, GP_METRIC_EVENTS,
                                               GP_METRIC_SYNCS, GP_METRIC_PEAK_MEM};
@@ -143,15 +130,14 @@ void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struc
                      .doc = {.tool = "trace-diff",
                              .parts = &gp_page_diff,
                              .report = r,
-                             .input = o->input ? o->input : "comparison",
+                             .input = input,
                              .sections = sections,
                              .sections_n = GP_COUNT(sections),
                              .page = &p,
-                             .options = o->options,
+                             .options = a->options,
                              .note = NOTE,
-                             .json = o->json,
-                             .json_n = o->json_n,
-                             .max_rows = o->max_rows,
+                             .json = json->data,
+                             .json_n = json->n,
                              .only_json = true,
                              .swatch = change_swatch}};
     const struct gp_diff_side *base = &d->side[GP_DIFF_BASE], *cur = &d->side[GP_DIFF_CUR];

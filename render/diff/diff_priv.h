@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include "analyze/diff/diff.h"
 #include "formats/base/declare.h"
+#include "render/diff/diff_formats.h"
 #include "render/draw/canvas_svg.h"
 #include "render/report/report.h"
 
@@ -40,13 +41,9 @@ void gp_diff_term_ends(const struct gp_diff *d, int64_t ends[GP_DIFF_SIDES]);
  * and everything that decided a verdict. Integers stay integers, unknown figures are null, every field's
  * name ends in its unit. */
 
-struct gp_diff_json_opts {
-    const char *version; /* of the suite */
-};
-
 /* Append the object and a newline. D has run; if its sides cannot be compared, the available figures are
  * still present. */
-void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d, const struct gp_diff_json_opts *o);
+void gp_diff_json_write(struct gp_buf *b, const struct gp_diff *d);
 
 /* ---- diff folded ---- */
 
@@ -70,18 +67,10 @@ void gp_diff_benchmark_write(struct gp_buf *b, const struct gp_diff *d);
  * where they are called, which launches replaced which. Self-contained, readable without its script,
  * printable. */
 
-/* A zeroed struct is the default. Strings are borrowed during the call. */
-struct gp_diff_html_opts {
-    const char *input; /* "a.json -> b.json"; NULL: omitted */
-    const char *json;  /* the same answer for programs, which becomes part of the page; NULL: none */
-    size_t json_n;
-    const char *options; /* the options it was made with, as typed; NULL or empty: defaults */
-    size_t max_rows;     /* of a table; 0: GP_TABLE_HTML_ROWS */
-};
-
-/* Append the page to OUT. R was made from D (gp_diff_report). Equal input gives equal bytes. */
-void gp_diff_html_write(struct gp_buf *out, const struct gp_diff *d, const struct gp_report *r,
-                        const struct gp_diff_html_opts *o);
+/* Append the page to OUT. R was made from A's D (gp_diff_report). INPUT names both sides. JSON: the same
+ * answer for programs, which becomes part of the page. Equal input gives equal bytes. */
+void gp_diff_html_write(struct gp_buf *out, const struct gp_diff_answer *a, const struct gp_report *r,
+                        const char *input, const struct gp_buf *json);
 
 /* ---- pictures ---- */
 

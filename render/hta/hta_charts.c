@@ -633,7 +633,7 @@ void gp_hta_chart_path_graph(struct gp_svg *w, const struct gp_hta *h)
     struct gp_buf dot = {0}, drawn = {0};
     struct gp_svg g = {.out = &drawn, .html = true};
     if (!h->paths.n || h->paths.n > MOST_PATHS) return;
-    gp_path_dot(&dot, h, &(struct gp_path_dot_opts){.max_nodes = PIECES});
+    gp_path_dot(&dot, h, PIECES);
     if (gp_graph_svg(&g, dot.data, dot.n,
                      &(struct gp_graph_opts){.label = "The critical path from beginning to end; the tables "
                                                       "below have the same content in words"})) {

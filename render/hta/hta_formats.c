@@ -85,17 +85,12 @@ static void put_findings(struct out *o)
 
 /* ---- all ---- */
 
-void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *opts)
+void gp_hta_json_write(struct gp_buf *b, const struct gp_hta_answer *a)
 {
-    struct out out = {.d = {.b = b, .strings = &h->strings},
-                      .h = h,
-                      .top = opts->top,
-                      .steps = opts->steps,
-                      .whole = opts->whole},
-               *o = &out;
+    const struct gp_hta *h = a->h;
+    struct out out = {{.b = b, .strings = &h->strings}, h, a->top, a->steps, a->whole}, *o = &out;
     gp_doc_begin(&o->d, '{');
-    gp_doc_head_of(&o->d,
-                   &(struct gp_doc_tool){"trace-hta", opts->tool ? opts->tool : "trace-hta", opts->version},
+    gp_doc_head_of(&o->d, &(struct gp_doc_tool){"trace-hta", a->tool ? a->tool : "trace-hta", GP_VERSION},
                    h->inputs.at, h->bound.listed ? h->bound.listed : h->inputs.n, h->inputs.n);
     struct gp_report r = {0};
     gp_hta_summary(&r, o->h, o->whole);
@@ -202,14 +197,7 @@ static void put_csv(void *answer, struct gp_buf *b)
     gp_report_release(&r);
 }
 
-static void put_json(void *answer, struct gp_buf *b)
-{
-    const struct gp_hta_answer *a = answer;
-    gp_hta_json_write(
-        b, a->h,
-        &(struct gp_hta_json_opts){
-            .version = GP_VERSION, .tool = a->tool, .top = a->top, .steps = a->steps, .whole = a->whole});
-}
+GP_PUT_ANSWER(put_json, struct gp_hta_answer, gp_hta_json_write(b, a))
 
 static void put_html(void *answer, struct gp_buf *b)
 {
@@ -220,18 +208,12 @@ static void put_html(void *answer, struct gp_buf *b)
                   &(struct gp_hta_report_opts){
                       .top = a->top, .steps = true, .whole = a->whole, .step_rows = a->steps ? 0 : a->top});
     put_json(answer, &json);
-    gp_hta_html_write(b, a->h, &r,
-                      &(struct gp_hta_html_opts){.json = json.data,
-                                                 .json_n = json.n,
-                                                 .options = a->options,
-                                                 .whole = a->whole,
-                                                 .flame = a->flame,
-                                                 .timeline = a->timeline});
+    gp_hta_html_write(b, a, &r, &json);
     gp_buf_release(&json);
     gp_report_release(&r);
 }
 
-GP_PUT_ANSWER(put_dot, struct gp_hta_answer, gp_path_dot(b, a->h, NULL))
+GP_PUT_ANSWER(put_dot, struct gp_hta_answer, gp_path_dot(b, a->h, 0))
 GP_PUT_ANSWER(put_openmetrics, struct gp_hta_answer, gp_hta_openmetrics(b, a->h))
 
 const struct gp_answer_format gp_hta_formats[] = {

@@ -21,7 +21,7 @@ struct page {
     struct gp_buf text;         /* scratch */
     const struct gp_hta *h;     /* the first subject of the page: the steps where there are any */
     const struct gp_hta *whole; /* everything */
-    const struct gp_hta_html_opts *o;
+    const struct gp_hta_answer *a;
     struct gp_hta_totals all;
     struct gp_page_doc doc;
 };
@@ -30,51 +30,15 @@ static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 /* ---- sections: charts and tables that belong together ---- */
 
-static void put_where_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_devices(&p->w, p->h);
-}
+GP_PAGE_DRAW(put_where_charts, gp_hta_chart_devices(&p->w, p->h))
+GP_PAGE_DRAW(put_idle_charts, gp_hta_chart_idle(&p->w, p->h); gp_hta_chart_culprits(&p->w, p->h))
+GP_PAGE_DRAW(put_work_charts, gp_hta_chart_kernels(&p->w, p->h); gp_hta_chart_durations(&p->w, p->h))
+GP_PAGE_DRAW(put_step_charts, gp_hta_chart_steps(&p->w, p->whole))
+GP_PAGE_DRAW(put_rank_charts, gp_hta_chart_ranks(&p->w, p->whole))
+GP_PAGE_DRAW(put_communication_charts, gp_hta_chart_stragglers(&p->w, p->whole);
+             gp_hta_chart_skew(&p->w, p->whole))
 
-static void put_idle_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_idle(&p->w, p->h);
-    gp_hta_chart_culprits(&p->w, p->h);
-}
-
-static void put_work_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_kernels(&p->w, p->h);
-    gp_hta_chart_durations(&p->w, p->h);
-}
-
-static void put_step_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_steps(&p->w, p->whole);
-}
-
-static void put_rank_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_ranks(&p->w, p->whole);
-}
-
-static void put_communication_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_stragglers(&p->w, p->whole);
-    gp_hta_chart_skew(&p->w, p->whole);
-}
-
-static void put_path_charts(void *page)
-{
-    struct page *p = page;
-    gp_hta_chart_path(&p->w, p->whole);
-    gp_hta_chart_path_graph(&p->w, p->whole);
-}
+GP_PAGE_DRAW(put_path_charts, gp_hta_chart_path(&p->w, p->whole); gp_hta_chart_path_graph(&p->w, p->whole))
 
 enum { WHERE, IDLE, WORK, LAUNCHING, STEPS, RANKS, COMMUNICATION, TRANSFERS, PATH, HARDWARE, READ, SECTIONS };
 static const struct gp_page_section sections[SECTIONS] = {
@@ -424,8 +388,8 @@ static void put_finding(struct page *p, const struct gp_finding *f)
         gp_page_link(&p->w, t->id, t->title);
     }
     bool idle = t && !strcmp(t->id, "why-idle");
-    if (f->where && p->o->flame) put_evidence(p, p->o->flame, idle ? "v=idle&" : "", gp_hta_str(h, f->where));
-    if (p->o->timeline) put_place(p, p->o->timeline, gp_hta_str(h, f->id));
+    if (f->where && p->a->flame) put_evidence(p, p->a->flame, idle ? "v=idle&" : "", gp_hta_str(h, f->where));
+    if (p->a->timeline) put_place(p, p->a->timeline, gp_hta_str(h, f->id));
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_svg_close_line(&p->w);
@@ -455,10 +419,10 @@ static const char *class_swatch(int class)
     return class > 0 && class <= GP_CLASS_COUNT ? k[class - 1] : NULL;
 }
 
-void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
-                       const struct gp_hta_html_opts *o)
+void gp_hta_html_write(struct gp_buf *out, const struct gp_hta_answer *a, const struct gp_report *r,
+                       const struct gp_buf *json)
 {
-    const struct gp_hta *about = gp_hta_about(h, o->whole);
+    const struct gp_hta *h = a->h, *about = gp_hta_about(h, a->whole);
     struct gp_buf inputs = {0};
     /* The names of the inputs: "a.trace, b.trace", without the folders. */
     for (size_t i = 0; i < h->inputs.n && i < 3; i++) {
@@ -470,7 +434,7 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
     if (h->inputs.n > 3) gp_buf_printf(&inputs, " and %zu more", h->inputs.n - 3);
     struct page p = {.h = about,
                      .whole = h,
-                     .o = o,
+                     .a = a,
                      .all = gp_hta_totals(about),
                      .doc = {.tool = "trace-hta",
                              .parts = &gp_page_report,
@@ -480,11 +444,10 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct 
                              .sections = sections,
                              .sections_n = SECTIONS,
                              .page = &p,
-                             .options = o->options,
+                             .options = a->options,
                              .note = NOTE,
-                             .json = o->json,
-                             .json_n = o->json_n,
-                             .max_rows = o->max_rows,
+                             .json = json->data,
+                             .json_n = json->n,
                              .swatch = class_swatch}};
     put_facts(&p);
     if (p.h->devices.n) {

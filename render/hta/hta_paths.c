@@ -431,9 +431,9 @@ static void put_path(struct gp_buf *b, const struct gp_hta *h, size_t path, uint
     GP_VEC_FREE(&all);
 }
 
-void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, const struct gp_path_dot_opts *opts)
+void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, uint32_t most)
 {
-    uint32_t max_nodes = opts && opts->max_nodes ? opts->max_nodes : DEFAULT_NODES;
+    uint32_t max_nodes = most ? most : DEFAULT_NODES;
     gp_buf_puts(b,
                 "digraph critical_path {\n"
                 "  graph [fontname=\"sans-serif\", fontsize=12, labeljust=l, nodesep=0.15, ranksep=0.2, "

@@ -98,37 +98,18 @@ void gp_hta_table_slow(struct gp_hta_tables *m);
 /* The answer of trace-hta as one JSON object, as schemas/trace-hta.schema.json describes it. Integers stay
  * integers, unknown figures are null, every field's name ends in its unit. */
 
-struct gp_hta_json_opts {
-    const char *version; /* of the suite */
-    const char *tool;    /* that writes; NULL: trace-hta. The document is the same. */
-    size_t top;          /* elements of lists that grow with the number of names; 0: all */
-    bool steps;          /* every step, not only their spread */
-    bool whole;          /* findings about everything, not only the steps */
-};
-
-/* H must be finished. Appends the object and a newline. */
-void gp_hta_json_write(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_json_opts *o);
+/* Appends the object and a newline. */
+void gp_hta_json_write(struct gp_buf *b, const struct gp_hta_answer *a);
 
 /* ---- the page ---- */
 
 /* The answer of trace-hta as one HTML page: problems of the input, the verdict, the key figures,
  * findings, then charts and tables by theme. Self-contained, readable without its script, printable. */
 
-/* A zeroed struct is the default. Strings are borrowed during the call. */
-struct gp_hta_html_opts {
-    const char *json; /* the same answer for programs, which becomes part of the page; NULL: none */
-    size_t json_n;
-    const char *options; /* the options it was made with, as typed: "--top 20"; NULL or empty: defaults */
-    /* pages of the same traces that findings link to, as paths from this page; NULL: none */
-    const char *flame, *timeline;
-    size_t max_rows; /* of a table; 0: GP_TABLE_HTML_ROWS */
-    bool whole;      /* about everything, not only the steps */
-};
-
-/* Append the page to OUT. H is finished, R was made from it (gp_hta_report). Equal input gives equal
- * bytes. */
-void gp_hta_html_write(struct gp_buf *out, const struct gp_hta *h, const struct gp_report *r,
-                       const struct gp_hta_html_opts *o);
+/* Append the page to OUT. R was made from A's H (gp_hta_report). JSON: the same answer for programs, which
+ * becomes part of the page; empty: none. Equal input gives equal bytes. */
+void gp_hta_html_write(struct gp_buf *out, const struct gp_hta_answer *a, const struct gp_report *r,
+                       const struct gp_buf *json);
 
 /* ---- charts ---- */
 
@@ -174,13 +155,10 @@ void gp_hta_json_paths(struct gp_doc *d, const struct gp_hta *h, size_t top);
  * order of time, those of one thread or stream in one column; runs of short pieces are folded into one
  * node. */
 
-struct gp_path_dot_opts {
-    uint32_t max_nodes; /* a path; at least 3; 0: 120 */
-};
-
-/* Append one digraph with a cluster for each path of a finished H. OPTS may be NULL. Names are escaped and
- * cut; the tooltip of a node has its full name. Without paths, the graph has only a label that says so. */
-void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, const struct gp_path_dot_opts *opts);
+/* Append one digraph with a cluster for each path of a finished H, of at most MOST nodes (3 or more; 0: 120).
+ * Names are escaped and cut; the tooltip of a node has its full name. Without paths, the graph has only a
+ * label that says so. */
+void gp_path_dot(struct gp_buf *b, const struct gp_hta *h, uint32_t most);
 
 /* ---- OpenMetrics ---- */
 

@@ -347,7 +347,7 @@ struct page {
     const struct gp_metrics_answer *a;
 };
 
-static bool has_roofline(const void *page) { return ((const struct page *)page)->roofline.points.n > 0; }
+GP_PAGE_HAS(has_roofline, p->roofline.points.n > 0)
 
 static void put_roofline(void *page)
 {
@@ -376,11 +376,7 @@ static void put_roofline(void *page)
     gp_buf_release(&text);
 }
 
-static void put_code(void *page)
-{
-    struct page *p = page;
-    gp_stall_code(&p->w, &p->a->m->stalls, p->a->code, p->a->code_n);
-}
+GP_PAGE_DRAW(put_code, gp_stall_code(&p->w, &p->a->m->stalls, p->a->code, p->a->code_n))
 
 static const struct gp_page_section sections[] = {
     {"roofline", "Roofline, as measured", .entry = "Roofline", .draw = put_roofline, .there = has_roofline},

@@ -38,6 +38,21 @@ struct gp_page_section {
     bool (*there)(const void *page); /* for a section without tables; NULL: always */
 };
 
+/* Functions of a page of one statement, in which P is the page, a struct page: what draws, and whether
+ * something is there. */
+#define GP_PAGE_DRAW(name, ...)                                                                              \
+    static void name(void *page)                                                                             \
+    {                                                                                                        \
+        struct page *p = page;                                                                               \
+        __VA_ARGS__;                                                                                         \
+    }
+#define GP_PAGE_HAS(name, is)                                                                                \
+    static bool name(const void *page)                                                                       \
+    {                                                                                                        \
+        const struct page *p = page;                                                                         \
+        return is;                                                                                           \
+    }
+
 /* A zeroed struct is the default. Strings are borrowed. */
 struct gp_page_doc {
     const char *tool; /* "trace-hta" */

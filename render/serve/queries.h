@@ -7,7 +7,6 @@
 #ifndef GP_RENDER_SERVE_QUERIES_H
 #define GP_RENDER_SERVE_QUERIES_H
 
-
 enum { GP_QUERY_FORMS = 8, GP_QUERY_ARGS = 8 };
 
 struct gp_form {

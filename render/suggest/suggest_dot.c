@@ -174,10 +174,9 @@ static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown
     gp_buf_puts(b, "\\l\";\n");
 }
 
-size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
-                            const struct gp_suggest_dot_opts *opts)
+size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s, uint32_t most)
 {
-    uint32_t room = opts && opts->max_nodes ? opts->max_nodes : DEFAULT_NODES;
+    uint32_t room = most ? most : DEFAULT_NODES;
     size_t shown = 0, left = 0, worth = 0;
     int64_t left_ns = 0;
     uint8_t *show = gp_zalloc(s->chains.n + 1);
@@ -316,7 +315,7 @@ static void put_dot(struct gp_svg *w, const struct gp_buf *dot)
 void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const struct gp_report_table *t)
 {
     struct gp_buf dot = {0}, more = {0};
-    size_t left = gp_suggest_dot_write(&dot, s, &(struct gp_suggest_dot_opts){.max_nodes = DRAWN});
+    size_t left = gp_suggest_dot_write(&dot, s, DRAWN);
     put_note(w);
     struct gp_buf drawn = {0};
     struct gp_svg g = {.out = &drawn, .html = true};

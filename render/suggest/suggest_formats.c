@@ -72,14 +72,7 @@ void gp_suggest_expect_write(struct gp_buf *b, const struct gp_suggest *s)
 
 enum { TOP = 20, FACT_INDENT = 13, RULES_COLUMNS = 80 };
 
-static void put_text(void *answer, struct gp_buf *b)
-{
-    const struct gp_suggest_answer *a = answer;
-    gp_suggest_text_write(
-        b, a->s,
-        &(struct gp_suggest_text_opts){
-            .color = a->color, .width = a->width, .verbose = a->verbose, .three_regimes = a->three_regimes});
-}
+GP_PUT_ANSWER(put_text, struct gp_suggest_answer, gp_suggest_text_write(b, a))
 
 static void put_markdown(void *answer, struct gp_buf *b)
 {
@@ -112,23 +105,13 @@ static void put_markdown(void *answer, struct gp_buf *b)
 
 static void put_html(void *answer, struct gp_buf *b)
 {
-    const struct gp_suggest_answer *a = answer;
     struct gp_buf json = {0};
     put_json(answer, &json);
-    gp_suggest_html_write(b, a->s,
-                          &(struct gp_suggest_html_opts){.input = a->input,
-                                                         .options = a->options,
-                                                         .three_regimes = a->three_regimes,
-                                                         .json = json.data,
-                                                         .json_n = json.n});
+    gp_suggest_html_write(b, answer, &json);
     gp_buf_release(&json);
 }
 
-static void put_dot(void *answer, struct gp_buf *b)
-{
-    const struct gp_suggest_answer *a = answer;
-    gp_suggest_dot_write(b, a->s, NULL);
-}
+GP_PUT_ANSWER(put_dot, struct gp_suggest_answer, gp_suggest_dot_write(b, a->s, 0))
 
 const struct gp_answer_format gp_suggest_formats[] = {
     {"text", 0, 0, .put = put_text},   {"markdown", 0, 0, .put = put_markdown},

@@ -10,7 +10,6 @@
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
 #include "render/report/record.h"
-#include "render/suggest/suggest_formats.h"
 
 static const char NOTE[] = "A saving is wall time of a step, from a replay of the recorded steps with the "
                            "change. It is an interval, because a trace does not show everything.";
@@ -19,7 +18,7 @@ struct page {
     struct gp_svg w;
     struct gp_buf text; /* scratch */
     const struct gp_suggest *s;
-    const struct gp_suggest_html_opts *o;
+    const struct gp_suggest_answer *a;
     size_t worth; /* suggestions that would save something */
     struct gp_report r;
     const struct gp_report_table *kernels, *chains, *work; /* NULL: there are none */
@@ -314,12 +313,12 @@ static void put_rest(void *page)
 static void collect_kernels(struct page *p)
 {
     const struct gp_suggest *s = p->s;
-    const struct gp_suggest_shown shown = {s, p->o->three_regimes};
+    const struct gp_suggest_shown shown = {s, p->a->three_regimes};
     int64_t all_ns = 0;
     for (size_t i = 0; i < s->kernels.n; i++) all_ns = gp_add_saturated(all_ns, s->kernels.at[i].total_ns);
     const struct gp_row_of of = gp_suggest_rows_of(&shown, all_ns);
-    p->kernels = gp_record_table(&p->r, &gp_suggest_kernels, s->kernels.at, s->kernels.n,
-                                 p->o->max_rows ? p->o->max_rows : GP_TABLE_HTML_ROWS, &of);
+    p->kernels =
+        gp_record_table(&p->r, &gp_suggest_kernels, s->kernels.at, s->kernels.n, GP_TABLE_HTML_ROWS, &of);
 }
 
 static const char *kind_swatch(int class)
@@ -340,43 +339,22 @@ static void put_kernels(void *page)
     if (p->text.n) gp_page_take(&p->w, &p->text, "p", "note");
 }
 
-static void put_chains(void *page)
-{
-    struct page *p = page;
-    gp_suggest_chains_write(&p->w, p->s, p->chains);
-}
-
-static void put_roofline(void *page)
-{
-    struct page *p = page;
-    gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work);
-}
+GP_PAGE_DRAW(put_chains, gp_suggest_chains_write(&p->w, p->s, p->chains))
+GP_PAGE_DRAW(put_roofline, gp_roofline_section(&p->w, &p->s->roofline, &p->s->strings, p->work))
 
 /* ---- all of it ---- */
 
-static void put_step(void *page)
+GP_PAGE_DRAW(put_step, gp_suggest_chart_step(&p->w, p->s))
+
+GP_PAGE_HAS(has_step, p->s->step.steps > 0)
+GP_PAGE_HAS(has_suggestions, p->worth > 0)
+GP_PAGE_HAS(has_rest, p->worth < p->s->suggestions.n)
+GP_PAGE_HAS(has_chains, p->chains != NULL)
+GP_PAGE_HAS(has_kernels, p->kernels != NULL)
+
+void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest_answer *a, const struct gp_buf *json)
 {
-    struct page *p = page;
-    gp_suggest_chart_step(&p->w, p->s);
-}
-
-static bool has_step(const void *page) { return ((const struct page *)page)->s->step.steps > 0; }
-
-static bool has_suggestions(const void *page) { return ((const struct page *)page)->worth > 0; }
-
-static bool has_rest(const void *page)
-{
-    const struct page *p = page;
-    return p->worth < p->s->suggestions.n;
-}
-
-static bool has_chains(const void *page) { return ((const struct page *)page)->chains != NULL; }
-
-static bool has_kernels(const void *page) { return ((const struct page *)page)->kernels != NULL; }
-
-void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
-                           const struct gp_suggest_html_opts *o)
-{
+    const struct gp_suggest *s = a->s;
     bool found = s->step.found, trusted = s->step.trusted;
     const struct gp_page_section sections[] = {
         {"step", found ? "Where the time of a step goes" : "Where the time of the trace goes",
@@ -392,21 +370,21 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
         {"regimes", "What limits the kernels", .draw = put_kernels, .tables = {"kernels"}},
     };
     struct page p = {.s = s,
-                     .o = o,
+                     .a = a,
                      .worth = gp_suggest_worth(s),
                      .doc = {.tool = "trace-suggest",
                              .parts = &gp_page_suggest,
                              .report = &p.r,
-                             .input = o->input,
+                             .input = a->input,
                              .sections = sections,
                              .sections_n = GP_COUNT(sections),
                              .page = &p,
-                             .options = o->options,
+                             .options = a->options,
                              .note = NOTE,
-                             .json = o->json,
-                             .json_n = o->json_n,
+                             .json = json->data,
+                             .json_n = json->n,
                              .swatch = kind_swatch}};
-    gp_suggest_summary(&p.r, s, o->three_regimes);
+    gp_suggest_summary(&p.r, s, a->three_regimes);
     collect_kernels(&p);
     p.chains = gp_suggest_chains_table(&p.r, s);
     p.work = gp_roofline_summary(&p.r, &s->roofline, &s->strings);

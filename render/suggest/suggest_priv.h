@@ -9,18 +9,11 @@
 #include "formats/base/declare.h"
 #include "render/draw/canvas_svg.h"
 #include "render/report/report.h"
+#include "render/suggest/suggest_formats.h"
 
 /* ---- for a terminal: the bound of the step, then suggestions, most valuable first ---- */
 
-struct gp_suggest_text_opts {
-    bool color;         /* ANSI escapes */
-    size_t width;       /* columns; 0: GP_TEXT_WIDTH */
-    bool verbose;       /* assumptions, formulas and checks; and suggestions that save nothing, in full */
-    bool three_regimes; /* overhead, memory and compute only */
-};
-
-void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s,
-                           const struct gp_suggest_text_opts *o);
+void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest_answer *a);
 /* Add the opening sentences: the step, its regime, the joint saving of all suggestions, and problems of the
  * input and the recording. THREE_REGIMES: report only overhead, memory and compute. */
 void gp_suggest_summary(struct gp_report *r, const struct gp_suggest *s, bool three_regimes);
@@ -42,20 +35,9 @@ void gp_suggest_put_saving(struct gp_buf *b, const struct gp_suggest *s, const s
  * and the reasons for it, suggestions that would not shorten the step, and the kernels with their bounds.
  * Self-contained, readable without its script, printable. */
 
-/* A zeroed struct is the default. Strings are borrowed during the call. */
-struct gp_suggest_html_opts {
-    const char *input; /* "app.trace"; NULL: standard input */
-    const char *json;  /* the same answer for programs, which becomes part of the page; NULL: none */
-    size_t json_n;
-    /* the options it was made with, as typed: " --rule compile"; NULL or empty: defaults */
-    const char *options;
-    bool three_regimes; /* kernels' regimes are overhead, memory and compute only */
-    size_t max_rows;    /* of the table of kernels; 0: GP_TABLE_HTML_ROWS */
-};
-
-/* Append the page to OUT. Equal input gives equal bytes. */
-void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest *s,
-                           const struct gp_suggest_html_opts *o);
+/* Append the page to OUT. JSON: the same answer for programs, which becomes part of it; empty: none. Equal
+ * input gives equal bytes. */
+void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest_answer *a, const struct gp_buf *json);
 
 /* ---- charts: both are as wide as the page and stand for the whole step, so they can be compared ---- */
 
@@ -79,15 +61,10 @@ void gp_suggest_chains_write(struct gp_svg *w, const struct gp_suggest *s, const
  * saving of a single kernel; a node is a kernel in the colour of its class; an edge has the bytes that a
  * single kernel would pass on without memory traffic, and is dashed if that is uncertain. */
 
-struct gp_suggest_dot_opts {
-    uint32_t max_nodes; /* of all chains together; 0: 240 */
-};
-
-/* Append one digraph of the relevant chains of S, longest first; its label counts those without room. OPTS
- * may be NULL. Names are escaped and cut; the tooltip of a node has its full name, its class that of the
- * page's palette. Without chains, the graph has only a label that says so. Returns how many relevant chains
- * had no room. */
-size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s,
-                            const struct gp_suggest_dot_opts *opts);
+/* Append one digraph of the relevant chains of S, longest first, with at most MOST nodes (0: 240); its label
+ * counts those without room. Names are escaped and cut; the tooltip of a node has its full name, its class
+ * that of the page's palette. Without chains, the graph has only a label that says so. Returns how many
+ * relevant chains had no room. */
+size_t gp_suggest_dot_write(struct gp_buf *b, const struct gp_suggest *s, uint32_t most);
 
 #endif

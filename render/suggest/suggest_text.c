@@ -244,16 +244,16 @@ static void put_part(struct gp_buf *b, const char *head, const char *text, size_
     gp_buf_putc(b, '\n');
 }
 
-static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t i,
-                           const struct gp_suggest_text_opts *o)
+static void put_suggestion(struct gp_buf *b, size_t i, const struct gp_suggest_answer *a)
 {
+    const struct gp_suggest *s = a->s;
     const struct gp_suggestion *one = &s->suggestions.at[i];
-    const size_t width = gp_report_prose_width(o->width);
+    const size_t width = gp_report_prose_width(a->width);
     struct gp_buf head = {0};
     gp_buf_printf(b, "\n%2zu. ", i + 1);
-    if (o->color) gp_buf_puts(b, color_of(one->priority));
+    if (a->color) gp_buf_puts(b, color_of(one->priority));
     gp_buf_puts(b, gp_priority_name(one->priority));
-    if (o->color) gp_buf_puts(b, "\033[0m");
+    if (a->color) gp_buf_puts(b, "\033[0m");
     gp_buf_printf(&head, "%s: ", one->rule->name);
     gp_suggest_put_saving(&head, s, one);
     size_t indent = INDENT + strlen(gp_priority_name(one->priority)) + 1;
@@ -267,7 +267,7 @@ static void put_suggestion(struct gp_buf *b, const struct gp_suggest *s, size_t 
     gp_buf_release(&head);
     put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
     if (one->to_know) put_part(b, "To narrow this: ", gp_suggest_str(s, one->to_know), width);
-    if (!o->verbose) return;
+    if (!a->verbose) return;
     put_part(b, "Saving: ", gp_suggest_str(s, one->formula), width);
     put_part(b, "If: ", gp_suggest_str(s, one->assumes), width);
     gp_suggest_put_check(&head, s, one);
@@ -298,10 +298,11 @@ void gp_suggest_put_check(struct gp_buf *b, const struct gp_suggest *s, const st
 }
 
 /* Costs whose removal would not shorten the step, or is not known to. */
-static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
+static void put_rest(struct gp_buf *b, const struct gp_suggest_answer *a)
 {
+    const struct gp_suggest *s = a->s;
     size_t n = gp_suggest_worth(s);
-    const size_t width = gp_report_prose_width(o->width);
+    const size_t width = gp_report_prose_width(a->width);
     if (n == s->suggestions.n) return;
     gp_buf_puts(b, s->step.trusted ? "\nFound, but not expected to shorten the step\n"
                                    : "\nFound, but the saving is unknown\n");
@@ -310,7 +311,7 @@ static void put_rest(struct gp_buf *b, const struct gp_suggest *s, const struct 
         struct gp_buf head = {0};
         gp_buf_printf(&head, "%s: ", one->rule->name);
         put_part(b, gp_buf_str(&head), gp_suggest_str(s, one->description), width);
-        if (o->verbose) put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
+        if (a->verbose) put_part(b, "Do: ", gp_suggest_str(s, one->action), width);
         gp_buf_release(&head);
     }
 }
@@ -355,22 +356,23 @@ void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
     gp_buf_puts(b, ".");
 }
 
-void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_text_opts *o)
+void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest_answer *a)
 {
+    const struct gp_suggest *s = a->s;
     struct gp_report r = {0};
-    struct gp_report_text_opts to = {.color = o->color, .width = o->width};
-    gp_suggest_summary(&r, s, o->three_regimes);
+    struct gp_report_text_opts to = {.color = a->color, .width = a->width};
+    gp_suggest_summary(&r, s, a->three_regimes);
     gp_report_text_write(b, &r, &to);
     gp_report_release(&r);
-    if (o->verbose || o->three_regimes || s->tier_ns[GP_WORK_COUNTERS] > 0) {
+    if (a->verbose || a->three_regimes || s->tier_ns[GP_WORK_COUNTERS] > 0) {
         struct gp_buf text = {0};
         gp_suggest_put_ceilings(&text, s);
         if (text.n) {
-            gp_text_wrap(b, text.data, text.n, 0, gp_report_prose_width(o->width));
+            gp_text_wrap(b, text.data, text.n, 0, gp_report_prose_width(a->width));
             gp_buf_putc(b, '\n');
         }
         gp_buf_release(&text);
     }
-    for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, s, i, o);
-    put_rest(b, s, o);
+    for (size_t i = 0; i < gp_suggest_worth(s); i++) put_suggestion(b, i, a);
+    put_rest(b, a);
 }

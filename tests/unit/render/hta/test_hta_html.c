@@ -21,6 +21,15 @@ struct sample {
     struct gp_kernel_stat kernels[2];
 };
 
+static void add_row(struct sample *s, struct gp_report_table *t, int i)
+{
+    gp_report_put_name(&s->r, t, HOSTILE, strlen(HOSTILE), i ? "short" : NULL, i ? 5 : 0);
+    gp_report_put_none(t);
+    gp_report_put(t, 1234567);
+    if (i == 2) gp_report_put_none(t);
+    else gp_report_put_real(t, 12.345);
+}
+
 // One device: 100 us, of which 60 compute, 10 exposed communication, 30 idle.
 static void make(struct sample *s)
 {
@@ -56,13 +65,7 @@ static void make(struct sample *s)
     gp_report_column(t, "rank", "Rank", GP_CELL_ID, 0, "who");
     gp_report_column(t, "total_ns", "Total", GP_CELL_NS, 0, NULL);
     gp_report_column(t, "share_pct", "Share", GP_CELL_PCT, GP_COLUMN_BAR, NULL);
-    for (int i = 0; i < 3; i++) {
-        gp_report_put_name(&s->r, t, HOSTILE, strlen(HOSTILE), i ? "short" : NULL, i ? 5 : 0);
-        gp_report_put_none(t);
-        gp_report_put(t, 1234567);
-        if (i == 2) gp_report_put_none(t);
-        else gp_report_put_real(t, 12.345);
-    }
+    for (int i = 0; i < 3; i++) add_row(s, t, i);
 }
 
 static void drop(struct sample *s)
@@ -73,10 +76,11 @@ static void drop(struct sample *s)
 
 static const char *page_of(struct sample *s, struct gp_buf *b, const char *json)
 {
-    gp_hta_html_write(
-        b, &s->h, &s->r,
-        &(struct gp_hta_html_opts){
-            .json = json, .json_n = json ? strlen(json) : 0, .options = "--top 3", .max_rows = 2});
+    struct gp_hta_answer a = {.h = &s->h, .options = "--top 3"};
+    struct gp_buf text = {0};
+    if (json) gp_buf_puts(&text, json);
+    gp_hta_html_write(b, &a, &s->r, &text);
+    gp_buf_release(&text);
     return gp_buf_str(b);
 }
 
@@ -184,7 +188,7 @@ TEST(numbers_are_exact_behind_what_is_shown)
     struct gp_buf b = {0};
     make(&s);
     const char *page = page_of(&s, &b, NULL);
-    assert_int_equal(count(page, "<td class=\"n\" data-v=\"1234567\">1.23 ms</td>"), 2);
+    assert_int_equal(count(page, "<td class=\"n\" data-v=\"1234567\">1.23 ms</td>"), 3);
     assert_int_equal(count(page, "<td class=\"n bar\" data-v=\"12.345\" style=\"--p:12.3%\">12.3%</td>"), 2);
     gp_buf_release(&b);
     drop(&s);
@@ -195,9 +199,10 @@ TEST(rows_that_are_left_out_are_told_and_columns_that_know_nothing_are_not_there
     struct sample s;
     struct gp_buf b = {0};
     make(&s);
+    for (int i = 3; i <= GP_TABLE_HTML_ROWS; i++) add_row(&s, s.r.tables.at[0], i);
     const char *page = page_of(&s, &b, NULL);
-    assert_non_null(strstr(page, "<span class=\"count\">2 of 3 rows</span>"));
-    assert_non_null(strstr(page, "The first 2 of 3 rows;"));
+    assert_non_null(strstr(page, "<span class=\"count\">1,000 of 1,001 rows</span>"));
+    assert_non_null(strstr(page, "The first 1,000 of 1,001 rows;"));
     assert_null(strstr(page, ">Rank<"));
     assert_null(strstr(page, "<dd>who</dd>"));
     gp_buf_release(&b);
@@ -242,7 +247,7 @@ TEST(an_empty_answer_is_a_page_too)
     struct gp_hta h = {0};
     struct gp_report r = {0};
     struct gp_buf b = {0};
-    gp_hta_html_write(&b, &h, &r, &(struct gp_hta_html_opts){0});
+    gp_hta_html_write(&b, &(struct gp_hta_answer){.h = &h}, &r, &(struct gp_buf){0});
     check_nesting(gp_buf_str(&b));
     gp_buf_release(&b);
 }

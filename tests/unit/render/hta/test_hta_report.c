@@ -303,7 +303,8 @@ TEST(culprits_of_all_devices_are_summed)
 TEST(json_begins_as_the_contract_says)
 {
     static const char expect[] =
-        "{\n  \"schema\": \"gpuprof/trace-hta/1\",\n  \"tool\": \"trace-hta\",\n  \"version\": \"1.2\",\n"
+        "{\n  \"schema\": \"gpuprof/trace-hta/1\",\n  \"tool\": \"trace-hta\",\n  \"version\": \"" GP_VERSION
+        "\",\n"
         "  \"inputs\": [\n"
         "    {\"path\": \"a.json\", \"format\": \"chrome\", \"compression\": \"none\", \"rank\": null, "
         "\"events\": 9, "
@@ -311,7 +312,7 @@ TEST(json_begins_as_the_contract_says)
     struct gp_hta h;
     struct gp_buf b = {0};
     make(&h, -1);
-    gp_hta_json_write(&b, &h, &(struct gp_hta_json_opts){.version = "1.2"});
+    gp_hta_json_write(&b, &(struct gp_hta_answer){.h = &h});
     assert_true(gp_json_is_valid(b.data, b.n));
     assert_true(b.n > sizeof expect && !memcmp(b.data, expect, sizeof expect - 1));
     assert_non_null(strstr(
@@ -329,7 +330,7 @@ TEST(json_holds_whatever_names_there_are)
     struct gp_buf b = {0};
     make(&h, 0);
     add_kernel(&h, "\"\\\n\x01\xFF", GP_FRAME_COMPUTE, 5);
-    gp_hta_json_write(&b, &h, &(struct gp_hta_json_opts){.version = "1"});
+    gp_hta_json_write(&b, &(struct gp_hta_answer){.h = &h});
     assert_true(gp_json_is_valid(b.data, b.n));
     gp_buf_release(&b);
     gp_hta_release(&h);
@@ -342,7 +343,7 @@ TEST(one_unusable_input_of_several_does_not_condemn_all)
     make(&h, 0);
     GP_VEC_PUSH(&h.inputs, h.inputs.at[0]);
     h.inputs.at[1].verdict = name_of(&h, "unusable");
-    gp_hta_json_write(&b, &h, &(struct gp_hta_json_opts){.version = "1"});
+    gp_hta_json_write(&b, &(struct gp_hta_answer){.h = &h});
     assert_non_null(strstr(gp_buf_str(&b), "\"quality\": {\n    \"verdict\": \"repaired\""));
     gp_buf_release(&b);
     gp_hta_release(&h);

@@ -41,7 +41,7 @@ TEST(a_short_path_is_drawn_piece_by_piece)
     struct gp_hta h;
     struct gp_buf b = {0};
     begin(&h, 3, length);
-    gp_path_dot(&b, &h, NULL);
+    gp_path_dot(&b, &h, 0);
     const char *dot = gp_buf_str(&b);
     assert_int_equal(count(dot, "[label="), 3);
     assert_int_equal(count(dot, " -> "), 2);
@@ -57,7 +57,7 @@ TEST(a_long_path_is_folded_and_its_longest_pieces_stay)
     struct gp_hta h;
     struct gp_buf b = {0};
     begin(&h, 80, length); // ten of 1000 ns, seventy of 1 ns in eleven runs
-    gp_path_dot(&b, &h, &(struct gp_path_dot_opts){.max_nodes = 30});
+    gp_path_dot(&b, &h, 30);
     const char *dot = gp_buf_str(&b);
     assert_int_equal(count(dot, "label=\"kernel\\n1.00 "), 10);
     assert_int_equal(count(dot, " short pieces"), 11);
@@ -76,7 +76,7 @@ TEST(there_are_never_more_nodes_than_asked_for)
             struct gp_hta h;
             struct gp_buf b = {0};
             begin(&h, 200, lengths[k]);
-            gp_path_dot(&b, &h, &(struct gp_path_dot_opts){.max_nodes = max});
+            gp_path_dot(&b, &h, max);
             assert_true(count(gp_buf_str(&b), "[label=") <= max);
             gp_buf_release(&b);
             gp_hta_release(&h);
@@ -90,7 +90,7 @@ TEST(names_cannot_leave_their_string)
     struct gp_buf b = {0};
     struct gp_hta_path *p = begin(&h, 1, length);
     p->pieces.at[0].name = gp_intern(&h.strings, "a\"];x\\\n\xff", 8);
-    gp_path_dot(&b, &h, NULL);
+    gp_path_dot(&b, &h, 0);
     // picture of a newline, U+FFFD
     assert_non_null(strstr(gp_buf_str(&b), "a\\\"];x\\\\\xE2\x90\x8A\xEF\xBF\xBD"));
     gp_buf_release(&b);
@@ -102,7 +102,7 @@ TEST(nothing_to_draw_says_so)
     struct gp_hta h;
     struct gp_buf b = {0};
     gp_hta_init(&h, NULL);
-    gp_path_dot(&b, &h, NULL);
+    gp_path_dot(&b, &h, 0);
     assert_non_null(strstr(gp_buf_str(&b), "no critical path"));
     gp_buf_release(&b);
     gp_hta_release(&h);

@@ -47,7 +47,7 @@ TEST(sure_edges_have_their_bytes)
     add_chain(&s, 0x12ab, 3, "add");
     s.chain_kernels.at[1].bytes = 3000000;
     s.chain_kernels.at[1].passed_bytes = 1000000;
-    gp_suggest_dot_write(&b, &s, NULL);
+    gp_suggest_dot_write(&b, &s, 0);
     const char *dot = gp_buf_str(&b);
     assert_non_null(strstr(dot, "c00000000000012ab_0 -> c00000000000012ab_1 [label=\"1.00 MB\"];"));
     assert_non_null(strstr(dot, "c00000000000012ab_1 -> c00000000000012ab_2 [style=dashed];"));
@@ -66,7 +66,7 @@ TEST(long_chains_are_folded)
     struct gp_buf b = {0};
     begin(&s);
     add_chain(&s, 1, 64, "add"); // 6 in front, 5 behind, 53 in one
-    gp_suggest_dot_write(&b, &s, NULL);
+    gp_suggest_dot_write(&b, &s, 0);
     const char *dot = gp_buf_str(&b);
     assert_int_equal(count(dot, "fillcolor="), 12);
     assert_int_equal(count(dot, " -> "), 11);
@@ -85,7 +85,7 @@ TEST(what_has_no_room_is_told)
     begin(&s);
     add_chain(&s, 1, 4, "a"), add_chain(&s, 2, 4, "b"), add_chain(&s, 3, 2, "c"), add_chain(&s, 4, 2, "d");
     s.chains.at[3].counts = false;
-    gp_suggest_dot_write(&b, &s, &(struct gp_suggest_dot_opts){.max_nodes = 6});
+    gp_suggest_dot_write(&b, &s, 6);
     const char *dot = gp_buf_str(&b);
     assert_int_equal(count(dot, "fillcolor="), 6); // the first and the third
     assert_non_null(strstr(dot, "Not shown: 2 kinds of chains, 60.0 \xC2\xB5s per step"));
@@ -100,7 +100,7 @@ TEST(names_stay_inside_their_quotes)
     struct gp_buf b = {0};
     begin(&s);
     add_chain(&s, 1, 2, "a\"];\nevil [x\\");
-    gp_suggest_dot_write(&b, &s, NULL);
+    gp_suggest_dot_write(&b, &s, 0);
     const char *dot = gp_buf_str(&b);
     assert_null(strstr(dot, "\nevil"));
     assert_non_null(strstr(dot, "label=\"a\\\"];"));
@@ -114,7 +114,7 @@ TEST(no_chains_are_told)
     struct gp_suggest s;
     struct gp_buf b = {0};
     begin(&s);
-    gp_suggest_dot_write(&b, &s, NULL);
+    gp_suggest_dot_write(&b, &s, 0);
     assert_non_null(strstr(gp_buf_str(&b), "no chains of kernels that a single kernel could replace"));
     gp_buf_release(&b);
     gp_suggest_release(&s);

@@ -4,6 +4,7 @@
 
 #include "analyze/view/idle_cause.h"
 #include "formats/base/buf.h"
+#include "render/page/page_report.h"
 #include "render/suggest/suggest_priv.h"
 #include "tests/unit/unit.h"
 
@@ -101,10 +102,14 @@ static void make(struct sample *m)
 
 static void drop(struct sample *m) { gp_strings_release(&m->s.strings); }
 
-static const char *page_of(struct sample *m, struct gp_buf *b, const struct gp_suggest_html_opts *o)
+static const char *page_of(struct sample *m, struct gp_buf *b, struct gp_suggest_answer a, const char *json)
 {
+    struct gp_buf text = {0};
     b->n = 0;
-    gp_suggest_html_write(b, &m->s, o);
+    a.s = &m->s;
+    if (json) gp_buf_puts(&text, json);
+    gp_suggest_html_write(b, &a, &text);
+    gp_buf_release(&text);
     return gp_buf_str(b);
 }
 
@@ -124,9 +129,7 @@ TEST(names_and_words_are_never_markup)
                                "\"}";
     make(&m);
     const char *page =
-        page_of(&m, &b,
-                &(struct gp_suggest_html_opts){
-                    .input = HOSTILE, .options = HOSTILE, .json = json, .json_n = sizeof json - 1});
+        page_of(&m, &b, (struct gp_suggest_answer){.input = HOSTILE, .options = HOSTILE}, json);
     assert_null(strstr(page, "<script>alert"));
     assert_null(strstr(page, "<img"));
     assert_null(strstr(page, "-->"));
@@ -143,7 +146,7 @@ TEST(the_worth_doing_are_cards_and_the_others_are_not)
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
-    const char *page = page_of(&m, &b, &(struct gp_suggest_html_opts){0});
+    const char *page = page_of(&m, &b, (struct gp_suggest_answer){0}, NULL);
     assert_int_equal(count(page, "<li class=\"card critical\">"), 1);
     assert_int_equal(count(page, "<li class=\"card"), 1);
     assert_non_null(strstr(page, "<b>30.0%</b>"));
@@ -170,7 +173,7 @@ TEST(what_is_not_trusted_is_only_seen)
     m.s.step.trusted = false;
     m.s.step.replay_error_pct = -7.25;
     m.suggestions[0].priority = GP_PRIORITY_NONE;
-    const char *page = page_of(&m, &b, &(struct gp_suggest_html_opts){0});
+    const char *page = page_of(&m, &b, (struct gp_suggest_answer){0}, NULL);
     assert_null(strstr(page, "<li class=\"card"));
     assert_null(strstr(page, "Found, but not expected to shorten the step"));
     assert_null(strstr(page, "Can be saved"));
@@ -237,11 +240,18 @@ TEST(kernels_that_are_left_out_are_told_of)
     struct sample m;
     struct gp_buf b = {0};
     make(&m);
-    const char *page = page_of(&m, &b, &(struct gp_suggest_html_opts){.max_rows = 2});
+    static struct gp_suggest_kernel many[GP_TABLE_HTML_ROWS + 1];
+    for (size_t i = 0; i < GP_TABLE_HTML_ROWS; i++) many[i] = m.kernels[i ? 1 : 0];
+    many[GP_TABLE_HTML_ROWS] = m.kernels[2];
+    m.s.kernels.at = many;
+    m.s.kernels.n = GP_COUNT(many);
+    const char *page = page_of(&m, &b, (struct gp_suggest_answer){0}, NULL);
     assert_non_null(strstr(page, "and 1 more, 1.00 \xC2\xB5s"));
     assert_null(strstr(page, ">third<"));
     assert_non_null(strstr(page, ">copies<"));
-    page = page_of(&m, &b, &(struct gp_suggest_html_opts){.three_regimes = true});
+    m.s.kernels.at = m.kernels;
+    m.s.kernels.n = 3;
+    page = page_of(&m, &b, (struct gp_suggest_answer){.three_regimes = true}, NULL);
     assert_non_null(strstr(page, ">third<"));
     assert_null(strstr(page, ">copies<"));
     assert_null(strstr(page, ">unknown<"));
@@ -255,7 +265,7 @@ TEST(nothing_is_a_page_too)
 {
     struct gp_suggest s = {.step = {.rank = -1}};
     struct gp_buf b = {0};
-    gp_suggest_html_write(&b, &s, &(struct gp_suggest_html_opts){0});
+    gp_suggest_html_write(&b, &(struct gp_suggest_answer){.s = &s}, &(struct gp_buf){0});
     assert_non_null(strstr(gp_buf_str(&b), "standard input"));
     assert_non_null(strstr(gp_buf_str(&b), "</html>"));
     assert_null(strstr(gp_buf_str(&b), "<nav"));
