@@ -3,25 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "formats/base/mem.h"
+#include "formats/base/utf8.h"
 
 enum { CHARS_MOST = 1000, TABLE_MOST = 1 << 20, CODE_BYTES_MOST = 16 << 20, CHECKED_AT_ONCE = 128 };
 enum { COPIES_MOST = 1024 };
 
 /* ---- texts ---- */
-
-static size_t put_utf8(char *to, uint32_t c)
-{
-    if (c < 0x20) c = '?';
-    if (c < 0x80) {
-        to[0] = (char)c;
-        return 1;
-    }
-    unsigned more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const unsigned heads[] = {0, 0xc0, 0xe0, 0xf0};
-    for (unsigned i = more; i; i--, c >>= 6) to[i] = (char)(0x80 | (c & 63));
-    to[0] = (char)(heads[more] | c);
-    return more + 1;
-}
 
 static uint32_t char_at(const uint8_t *chars, size_t i, unsigned kind)
 {
@@ -56,7 +43,10 @@ static bool read_text(const struct gp_py_layout *o, const struct gp_remote *remo
     if (length > 1 << 20 || !kind_of(o, state, &kind, &ascii)) return false;
     size_t n = length < CHARS_MOST ? (size_t)length : CHARS_MOST, used = 0;
     if (!gp_remote_get(remote, at + (ascii ? o->str_ascii : o->str_other), chars, n * kind)) return false;
-    for (size_t i = 0; i < n && used + 8 < size; i++) used += put_utf8(to + used, char_at(chars, i, kind));
+    for (size_t i = 0; i < n && used + 8 < size; i++) {
+        uint32_t c = char_at(chars, i, kind);
+        used += gp_utf8_encode(to + used, c < 0x20 ? '?' : c);
+    }
     to[used] = 0;
     if (n < length && used + 4 <= size) strcpy(to + used, "...");
     return true;

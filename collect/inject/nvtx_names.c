@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "collect/wire/payload.h"
+#include "formats/base/utf8.h"
 
 struct nvtx_category {
     struct nvtx_category *next;
@@ -24,24 +25,7 @@ static struct {
 void gp_nvtx_utf8(char *to, size_t size, const wchar_t *from)
 {
     size_t n = 0;
-    for (; *from && n + 5 < size; from++) {
-        uint32_t c = (uint32_t)*from;
-        if (c < 0x80) {
-            to[n++] = (char)c;
-        } else if (c < 0x800) {
-            to[n++] = (char)(0xc0 | c >> 6);
-            to[n++] = (char)(0x80 | (c & 0x3f));
-        } else if (c < 0x10000) {
-            to[n++] = (char)(0xe0 | c >> 12);
-            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-            to[n++] = (char)(0x80 | (c & 0x3f));
-        } else {
-            to[n++] = (char)(0xf0 | (c >> 18 & 7));
-            to[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-            to[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-            to[n++] = (char)(0x80 | (c & 0x3f));
-        }
-    }
+    for (; *from && n + 5 < size; from++) n += gp_utf8_encode(to + n, (uint32_t)*from & 0x1fffff);
     to[n] = 0;
 }
 

@@ -331,13 +331,7 @@ static double half(uint64_t v)
 
 static size_t put_utf8(char *to, uint32_t c)
 {
-    if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000)) c = GP_UTF8_BAD;
-    if (c < 0x80) return to[0] = (char)c, 1;
-    unsigned more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-    static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
-    to[0] = (char)(first[more] | c >> 6 * more);
-    for (unsigned i = 1; i <= more; i++) to[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
-    return more + 1;
+    return gp_utf8_encode(to, c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? GP_UTF8_BAD : c);
 }
 
 /* N units of BYTES bytes each, up to a zero. */

@@ -175,28 +175,6 @@ bool gp_json_next(const char **p, const char *end, struct gp_json_value *key, st
 
 /* ---- strings ---- */
 
-static void put_utf8(struct gp_buf *to, uint32_t c)
-{
-    char *s = gp_buf_reserve(to, 4);
-    size_t n = 0;
-    if (c < 0x80) {
-        s[n++] = (char)c;
-    } else if (c < 0x800) {
-        s[n++] = (char)(0xc0 | c >> 6);
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    } else if (c < 0x10000) {
-        s[n++] = (char)(0xe0 | c >> 12);
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    } else {
-        s[n++] = (char)(0xf0 | c >> 18);
-        s[n++] = (char)(0x80 | (c >> 12 & 0x3f));
-        s[n++] = (char)(0x80 | (c >> 6 & 0x3f));
-        s[n++] = (char)(0x80 | (c & 0x3f));
-    }
-    to->n += n;
-}
-
 /* Four hexadecimal digits at P, or -1. */
 static int32_t hex4(const char *p, size_t n)
 {
@@ -223,13 +201,13 @@ static size_t decode_unicode(struct gp_buf *to, const char *p, size_t n, bool *b
     if (c >= 0xd800 && c < 0xdc00 && n >= 6 && p[4] == '\\' && p[5] == 'u') {
         int32_t low = hex4(p + 6, n - 6);
         if (low >= 0xdc00 && low < 0xe000) {
-            put_utf8(to, 0x10000u + (((uint32_t)c - 0xd800u) << 10) + ((uint32_t)low - 0xdc00u));
+            gp_utf8_put(to, 0x10000u + (((uint32_t)c - 0xd800u) << 10) + ((uint32_t)low - 0xdc00u));
             return 10;
         }
     }
     bool lone = c >= 0xd800 && c < 0xe000;
     *bad |= lone;
-    put_utf8(to, lone ? GP_UTF8_BAD : (uint32_t)c);
+    gp_utf8_put(to, lone ? GP_UTF8_BAD : (uint32_t)c);
     return 4;
 }
 
@@ -263,7 +241,7 @@ bool gp_json_decode(struct gp_buf *to, const char *p, size_t n)
             size_t used;
             uint32_t point = gp_utf8_next(p + i, n - i, &used);
             bad |= point == GP_UTF8_BAD && !(used == 3 && c == 0xef);
-            put_utf8(to, point);
+            gp_utf8_put(to, point);
             i += used;
         }
     }

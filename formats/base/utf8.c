@@ -87,23 +87,19 @@ uint32_t gp_utf8_shown(uint32_t c)
     return gp_utf8_is_hostile(c) ? GP_UTF8_BAD : c;
 }
 
+size_t gp_utf8_encode(char to[4], uint32_t c)
+{
+    static const uint8_t first[] = {0, 0xc0, 0xe0, 0xf0};
+    const unsigned more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    to[0] = (char)(first[more] | c >> 6 * more);
+    for (unsigned i = 1; i <= more; i++) to[i] = (char)(0x80 | (c >> 6 * (more - i) & 0x3f));
+    return more + 1;
+}
+
 void gp_utf8_put(struct gp_buf *to, uint32_t cp)
 {
-    if (cp < 0x80) {
-        gp_buf_putc(to, (char)cp);
-    } else if (cp < 0x800) {
-        gp_buf_putc(to, (char)(0xC0 | cp >> 6));
-        gp_buf_putc(to, (char)(0x80 | (cp & 0x3F)));
-    } else if (cp < 0x10000) {
-        gp_buf_putc(to, (char)(0xE0 | cp >> 12));
-        gp_buf_putc(to, (char)(0x80 | (cp >> 6 & 0x3F)));
-        gp_buf_putc(to, (char)(0x80 | (cp & 0x3F)));
-    } else {
-        gp_buf_putc(to, (char)(0xF0 | cp >> 18));
-        gp_buf_putc(to, (char)(0x80 | (cp >> 12 & 0x3F)));
-        gp_buf_putc(to, (char)(0x80 | (cp >> 6 & 0x3F)));
-        gp_buf_putc(to, (char)(0x80 | (cp & 0x3F)));
-    }
+    char text[4];
+    gp_buf_put(to, text, gp_utf8_encode(text, cp));
 }
 
 void gp_utf8_clean(struct gp_buf *to, const char *s, size_t n)

@@ -26,7 +26,8 @@ bool gp_utf8_is_hostile(uint32_t code_point);
 /* The visible form of CODE_POINT: an ASCII control is its picture (U+2400 and on), a hostile
  * character U+FFFD. */
 uint32_t gp_utf8_shown(uint32_t code_point);
-/* Append CODE_POINT to TO. */
+/* Write CODE_POINT to TO and return its length in bytes; append it. */
+size_t gp_utf8_encode(char to[4], uint32_t code_point);
 void gp_utf8_put(struct gp_buf *to, uint32_t code_point);
 /* Append N bytes at S to TO, each character as gp_utf8_shown() has it: every text of a file or a network that
  * goes to a terminal. */
