@@ -167,6 +167,12 @@ extern const int8_t gp_gpt_model_column[GP_GPT_COLUMN_END];
 extern const uint8_t gp_gpt_column_id[GP_COLUMN_COUNT], gp_gpt_column_type[GP_COLUMN_COUNT];
 extern const uint8_t gp_gpt_model_table[GP_GPT_TABLE_COUNT], gp_gpt_table_number[GP_TABLE_COUNT];
 
+/* The number of a cell that is not there. */
+static inline uint64_t gp_gpt_default(enum gp_column col)
+{
+    return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
+}
+
 /* The number of a member in a file, and back. P points to the struct. */
 uint64_t gp_gpt_field_get(const struct gp_gpt_field *f, const void *p);
 void gp_gpt_field_set(const struct gp_gpt_field *f, void *p, uint64_t v);

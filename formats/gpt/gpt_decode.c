@@ -209,11 +209,6 @@ static int get_column(struct gp_block_decoder *d, const struct side *s, const st
 
 /* ---- rows ---- */
 
-static uint64_t default_of(enum gp_column col)
-{
-    return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
-}
-
 static void store(const struct side *s, enum gp_column col, const uint64_t *v, size_t n)
 {
     void *cells = s->to ? gp_events_column(s->to, col) : NULL;
@@ -244,7 +239,7 @@ static void map_cells(struct gp_block_decoder *d, enum gp_column col, uint64_t *
     if (col != GP_COL_WAITER) d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, v, n);
     else
         for (size_t i = 0; i < n; i++)
-            if (v[i] != default_of(col))
+            if (v[i] != gp_gpt_default(col))
                 d->missing |= gp_gpt_map_values(d->job, d->trace, d->define, type, &v[i], 1);
 }
 
@@ -255,14 +250,14 @@ static int get_reference(struct gp_block_decoder *d, struct side *s, enum gp_col
     const struct gp_block_column *c = &s->column[gp_gpt_column_id[col]];
     *nlocal = 1;
     if (!c->p) {
-        uint64_t none = default_of(col);
+        uint64_t none = gp_gpt_default(col);
         if (local) memset(local, 0, d->n * sizeof *local);
         map_cells(d, col, &none, 1);
         store_same(s, col, none, d->n);
         return 0;
     }
     if (!is_dict(c->pred)) {
-        struct gp_pred_rows r = {.dflt = default_of(col)};
+        struct gp_pred_rows r = {.dflt = gp_gpt_default(col)};
         if (local || get_column(d, s, c, &r, d->values)) return -1;
         map_cells(d, col, d->values, d->n);
         store(s, col, d->values, d->n);
@@ -375,16 +370,16 @@ static bool is_uniform(const struct gp_block_column *c, uint64_t dflt, uint64_t 
 static int get_number(struct gp_block_decoder *d, struct side *s, const struct side *api, enum gp_column col)
 {
     const struct gp_block_column *c = &s->column[gp_gpt_column_id[col]];
-    struct gp_pred_rows r = {.dflt = default_of(col)};
+    struct gp_pred_rows r = {.dflt = gp_gpt_default(col)};
     bool shared = api && (col == GP_COL_CORR || col == GP_COL_EXT);
     if (shared || (api && (c->pred & ~GP_PRED_QUANTUM) == GP_PRED_OTHER)) {
         const struct gp_block_column *other = &api->column[gp_gpt_column_id[col]];
         if (other->p && get_column(d, api, other, &r, d->other)) return -1;
-        for (size_t i = 0; !other->p && i < d->n; i++) d->other[i] = default_of(col);
+        for (size_t i = 0; !other->p && i < d->n; i++) d->other[i] = gp_gpt_default(col);
         r.other = d->other;
     }
     if (!c->p && shared) store(s, col, d->other, d->n);
-    else if (!c->p) store_same(s, col, default_of(col), d->n);
+    else if (!c->p) store_same(s, col, gp_gpt_default(col), d->n);
     if (!c->p) return 0;
     uint64_t same;
     if (is_uniform(c, r.dflt, &same)) {

@@ -142,11 +142,6 @@ static bool gather(const struct side *s, enum gp_column col, uint64_t *to)
     return true;
 }
 
-static uint64_t default_of(enum gp_column col)
-{
-    return gp_column_infos[col].width == 8 ? gp_column_infos[col].dflt : (uint32_t)gp_column_infos[col].dflt;
-}
-
 /* Write V as a dictionary column and leave the local numbers in LOCAL. CONTEXT, as predictor PRED, is what
  * the numbers may depend on; NULL if there is nothing. */
 static uint32_t put_dict_column(struct gp_block_encoder *e, struct gp_buf *b, uint8_t id, const uint64_t *v,
@@ -376,7 +371,7 @@ static void put_number_column(struct gp_block_encoder *e, struct gp_buf *b, cons
 {
     struct choice best = {.cost = UINT64_MAX};
     struct gp_pred_rows r = {
-        .n = s->n, .dflt = default_of(col), .key = s->key, .state = e->state, .nstate = s->nkeys};
+        .n = s->n, .dflt = gp_gpt_default(col), .key = s->key, .state = e->state, .nstate = s->nkeys};
     if (r.dflt == 0) try_predictor(e, GP_PRED_PLAIN, &r, &best);
     try_predictor(e, GP_PRED_LAST, &r, &best);
     try_predictor(e, GP_PRED_KEYED, &r, &best);
@@ -391,7 +386,7 @@ static bool put_shared_column(struct gp_block_encoder *e, struct gp_buf *b, cons
 {
     if (!api || (col != GP_COL_CORR && col != GP_COL_EXT)) return false;
     if (!gather(api, col, e->other))
-        for (uint32_t i = 0; i < s->n; i++) e->other[i] = default_of(col);
+        for (uint32_t i = 0; i < s->n; i++) e->other[i] = gp_gpt_default(col);
     if (!memcmp(e->v, e->other, s->n * sizeof *e->v)) return true;
     struct choice best = {.cost = UINT64_MAX};
     struct gp_pred_rows r = {.n = s->n, .other = e->other};
@@ -427,10 +422,10 @@ static void put_side(struct gp_block_encoder *e, struct gp_buf *b, const struct 
         if (col == GP_COL_SET) continue; /* put_values() writes it */
         if (!gather(s, col, e->v)) {
             if (!api || !gp_events_column(api->events, col)) continue;
-            for (uint32_t i = 0; i < s->n; i++) e->v[i] = default_of(col);
+            for (uint32_t i = 0; i < s->n; i++) e->v[i] = gp_gpt_default(col);
         }
         if (put_shared_column(e, b, s, api, col)) continue;
-        if (all_equal(e->v, s->n, default_of(col))) continue;
+        if (all_equal(e->v, s->n, gp_gpt_default(col))) continue;
         bool by_config = col == GP_COL_STACK && s->config; /* a call's name says little about its stack */
         if (is_reference(col))
             put_dict_column(e, b, (uint8_t)(id + s->add), e->v, s->n, e->local,

@@ -77,7 +77,4 @@ struct gp_pairs {
 void gp_pairs_find(struct gp_pairs *p, const struct gp_events *gpu, const struct gp_events *api);
 void gp_pairs_release(struct gp_pairs *p);
 
-/* ORDER[0..e->n): the rows of E by (start, longer first, row). */
-void gp_rows_sort(const struct gp_events *e, uint32_t *order);
-
 #endif

@@ -7,44 +7,6 @@
 enum { ROUNDS = 8 };
 #define NONE UINT32_MAX
 
-/* ---- order ---- */
-
-static bool in_order(const struct gp_events *e, uint32_t a, uint32_t b)
-{
-    return e->start_ns[a] < e->start_ns[b] ||
-           (e->start_ns[a] == e->start_ns[b] && e->dur_ns[a] >= e->dur_ns[b]);
-}
-
-static void merge(const struct gp_events *e, uint32_t *order, uint32_t *tmp, size_t mid, size_t n)
-{
-    if (in_order(e, order[mid - 1], order[mid])) return;
-    memcpy(tmp, order, mid * sizeof *tmp);
-    size_t i = 0, j = mid, k = 0;
-    while (i < mid && j < n) order[k++] = in_order(e, tmp[i], order[j]) ? tmp[i++] : order[j++];
-    memcpy(order + k, tmp + i, (mid - i) * sizeof *tmp);
-}
-
-static void sort_range(const struct gp_events *e, uint32_t *order, uint32_t *tmp, size_t n)
-{
-    if (n < 2) return;
-    sort_range(e, order, tmp, n / 2);
-    sort_range(e, order + n / 2, tmp, n - n / 2);
-    merge(e, order, tmp, n / 2, n);
-}
-
-void gp_rows_sort(const struct gp_events *e, uint32_t *order)
-{
-    bool sorted = true;
-    for (size_t i = 0; i < e->n; i++) {
-        order[i] = (uint32_t)i;
-        if (i && sorted && !in_order(e, (uint32_t)i - 1, (uint32_t)i)) sorted = false;
-    }
-    if (sorted) return;
-    uint32_t *tmp = gp_alloc(e->n * sizeof *tmp);
-    sort_range(e, order, tmp, e->n);
-    free(tmp);
-}
-
 /* ---- correlation ids ---- */
 
 /* Correlation id -> position of the call in ORDER. Ids close together go into an array, others into a map. */
@@ -161,8 +123,8 @@ void gp_pairs_find(struct gp_pairs *p, const struct gp_events *gpu, const struct
     m.work = m.call + gpu->n;
     p->gpu = m.work + api->n;
     p->api = p->gpu + gpu->n;
-    gp_rows_sort(gpu, m.gpu_order);
-    gp_rows_sort(api, m.api_order);
+    gp_events_order(gpu, m.gpu_order);
+    gp_events_order(api, m.api_order);
     find_partners(&m);
     p->n = p->nlone_gpu = p->nlone_api = 0;
     p->lone_gpu = m.gpu_order;

@@ -76,8 +76,8 @@ static void launch_forward(const struct gp_pred_rows *r, const uint64_t *v, uint
 bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, const uint64_t *v, uint64_t *d)
 {
     uint64_t last = r->first;
-    clear_state(r, pred == GP_PRED_KEYED || pred == GP_PRED_KEYED_CONFIG || pred == GP_PRED_FLOAT ? 0
-                                                                                                  : r->first);
+    const uint32_t *of = pred == GP_PRED_TRACK_START ? r->track : r->key;
+    clear_state(r, starts_at_zero(pred) ? 0 : r->first);
     switch (pred) {
     case GP_PRED_DELTA:
         for (size_t i = 0; i < r->n; i++) d[i] = v[i] - last, last = v[i];
@@ -85,9 +85,10 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
     case GP_PRED_LAST: return last_forward(r, v, d);
     case GP_PRED_KEYED:
     case GP_PRED_KEYED_CONFIG:
+    case GP_PRED_TRACK_START:
         for (size_t i = 0; i < r->n; i++) {
-            d[i] = v[i] - r->state[r->key[i]];
-            r->state[r->key[i]] = v[i];
+            d[i] = v[i] - r->state[of[i]];
+            r->state[of[i]] = v[i];
         }
         return true;
     case GP_PRED_OTHER:
@@ -98,12 +99,6 @@ bool gp_pred_forward(enum gp_gpt_predictor pred, const struct gp_pred_rows *r, c
         for (size_t i = 0; i < r->n; i++) {
             d[i] = v[i] - r->state[r->track[i]];
             r->state[r->track[i]] = v[i] + r->dur[i];
-        }
-        return true;
-    case GP_PRED_TRACK_START:
-        for (size_t i = 0; i < r->n; i++) {
-            d[i] = v[i] - r->state[r->track[i]];
-            r->state[r->track[i]] = v[i];
         }
         return true;
     case GP_PRED_LAUNCH: launch_forward(r, v, d); return true;

@@ -249,7 +249,7 @@ static const uint32_t *sorted_rows(struct gp_gpt_writer *w, const struct gp_even
         free(w->order);
         w->order = gp_alloc(w->order_cap * sizeof *w->order);
     }
-    gp_rows_sort(e, w->order);
+    gp_events_order(e, w->order);
     return w->order;
 }
 

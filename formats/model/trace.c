@@ -181,15 +181,11 @@ static bool same_track(const struct gp_track *a, const struct gp_track *b)
     } while (0)
 
 _Static_assert(sizeof(struct gp_config) == 21 * sizeof(uint32_t), "bytes between members are not equal");
-static bool same_config(const struct gp_config *a, const struct gp_config *b)
-{
-    return !memcmp(a, b, sizeof *a);
-}
+#define SAME_BYTES(a, b) (!memcmp((a), (b), sizeof *(a)))
 
 uint32_t gp_trace_config(struct gp_trace *t, const struct gp_config *c)
 {
-    FIND_OR_PUSH(&t->index->configs, &t->configs, c, gp_hash_place(c, sizeof *c, gp_hash_seed()),
-                 same_config);
+    FIND_OR_PUSH(&t->index->configs, &t->configs, c, gp_hash_place(c, sizeof *c, gp_hash_seed()), SAME_BYTES);
 }
 
 uint32_t gp_trace_process(struct gp_trace *t, const struct gp_process *p)
@@ -214,18 +210,13 @@ uint32_t gp_trace_gpu_track(struct gp_trace *t, uint32_t number, const char *nam
     return gp_trace_track(t, &k);
 }
 
-static bool same_stack(const struct gp_stack *a, const struct gp_stack *b)
-{
-    return !memcmp(a, b, sizeof *a);
-}
-
 uint32_t gp_trace_stack(struct gp_trace *t, const struct gp_stack *s)
 {
     if (!t->stacks.n) { /* entry 0 is none */
         GP_VEC_PUSH(&t->stacks, (struct gp_stack){0});
         GP_VEC_PUSH(&t->index->stacks.next, UINT32_MAX);
     }
-    FIND_OR_PUSH(&t->index->stacks, &t->stacks, s, gp_hash_place(s, sizeof *s, gp_hash_seed()), same_stack);
+    FIND_OR_PUSH(&t->index->stacks, &t->stacks, s, gp_hash_place(s, sizeof *s, gp_hash_seed()), SAME_BYTES);
 }
 
 static bool same_symbol(const struct gp_symbol *a, const struct gp_symbol *b)
