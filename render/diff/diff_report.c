@@ -68,12 +68,7 @@ struct line {
 
 GP_GET(get_name, struct line, gp_cell_label(c, r->name, r->n, NULL, 0))
 
-GP_GETTER(get_change)
-{
-    c->none = !((const struct line *)row)->changed;
-    c->i = ((const struct line *)row)->change_ns;
-}
-
+GP_GET_IF(get_change, struct line, r->changed, c->i = r->change_ns)
 GP_GET_IF(get_share, struct line, r->changed, gp_cell_share(c, (double)r->change_ns, (double)r->base_ns))
 
 static const struct gp_field step_lines[] = {

@@ -39,19 +39,10 @@ struct metric {
     const struct gp_topk *worst;
 };
 
-static const struct gp_sketch *spread_of(const void *row) { return ((const struct metric *)row)->spread; }
-
-GP_GETTER(get_total) { c->i = spread_of(row)->sum; }
-
-GP_GETTER(get_median) { c->i = gp_sketch_median(spread_of(row)); }
-
-GP_GETTER(get_deviation) { c->i = gp_sketch_deviation(spread_of(row), gp_sketch_median(spread_of(row))); }
-
-GP_GETTER(get_worst)
-{
-    const struct gp_topk *w = ((const struct metric *)row)->worst;
-    gp_cell_list(c, w->at, w->n);
-}
+GP_GET(get_total, struct metric, c->i = r->spread->sum)
+GP_GET(get_median, struct metric, c->i = gp_sketch_median(r->spread))
+GP_GET(get_deviation, struct metric, c->i = gp_sketch_deviation(r->spread, gp_sketch_median(r->spread)))
+GP_GET(get_worst, struct metric, gp_cell_list(c, r->worst->at, r->worst->n))
 
 #define AT(member) offsetof(struct gp_topk_entry, member)
 static const struct gp_field worst_fields[] = {
@@ -79,30 +70,17 @@ static const struct gp_record metrics = {
 
 GP_GETTER(get_shift) { c->i = INT64_C(1) << *(const unsigned *)gp_member_at(row, f); }
 
-GP_GETTER(get_first_step)
+GP_GETTER_OF(get_first_step, struct gp_fleet_column, column)
 {
     const struct gp_fleet *fleet = x->of;
-    c->i = ((const struct gp_fleet_column *)row)->index << fleet->column_shift;
+    c->i = column->index << fleet->column_shift;
 }
 
-static const struct gp_fleet_column *column(const void *row) { return row; }
-
-GP_GETTER(get_count) { c->i = (int64_t)column(row)->own.n; }
-
-GP_GETTER(get_column_median) { c->i = gp_sketch_median(&column(row)->own); }
-
-GP_GETTER(get_worst_rank)
-{
-    const struct gp_topk *w = &column(row)->worst;
-    c->none = !w->n || w->at[0].key.rank < 0;
-    c->i = c->none ? 0 : w->at[0].key.rank;
-}
-
-GP_GETTER(get_worst_ns)
-{
-    const struct gp_topk *w = &column(row)->worst;
-    c->i = w->n ? w->at[0].value : 0;
-}
+GP_GET(get_count, struct gp_fleet_column, c->i = (int64_t)r->own.n)
+GP_GET(get_column_median, struct gp_fleet_column, c->i = gp_sketch_median(&r->own))
+GP_GET_IF(get_worst_rank, struct gp_fleet_column, r->worst.n && r->worst.at[0].key.rank >= 0,
+          c->i = r->worst.at[0].key.rank)
+GP_GET(get_worst_ns, struct gp_fleet_column, c->i = r->worst.n ? r->worst.at[0].value : 0)
 
 static const struct gp_field column_fields[] = {
     {"first_step", NULL, GP_CELL_ID, get_first_step, 0, .flags = GP_FIELD_SIGNED},

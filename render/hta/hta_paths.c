@@ -32,9 +32,7 @@ struct of_path {
 static const struct gp_hta_path *path_of(const void *row) { return ((const struct of_path *)row)->path; }
 
 GP_GETTER(get_rank) { gp_member_rank(c, f, path_of(row), x); }
-
 GP_GETTER(get_process) { gp_member_process(c, f, path_of(row), x); }
-
 GP_GETTER(get_window) { gp_member_name(c, f, path_of(row), x); }
 
 /* A time in percent of the length of the path. */
@@ -165,41 +163,15 @@ struct run_row {
     const struct gp_path_piece *first;
 };
 
-static bool is_single(const void *row)
-{
-    const struct gp_path_run *run = &((const struct run_row *)row)->run;
-    return run->end - run->first == 1;
-}
+static bool is_single(const struct run_row *r) { return r->run.end - r->run.first == 1; }
 
-GP_GETTER(get_begin) { c->i = ((const struct run_row *)row)->first->begin_ns; }
-
-GP_GETTER(get_run_bound) { gp_cell_word(c, gp_path_bound_name(((const struct run_row *)row)->run.bound), x); }
-
-GP_GETTER(get_run_name)
-{
-    const struct gp_path_piece *p = ((const struct run_row *)row)->first;
-    if (is_single(row)) put_name(c, p->name, p->full, x);
-    else gp_cell_label(c, "", 0, GP_TEXT("(short pieces)"));
-}
-
-GP_GETTER(get_stream)
-{
-    c->i = ((const struct run_row *)row)->first->stream;
-    c->none = !is_single(row) || c->i < 0;
-}
-
-GP_GETTER(get_thread)
-{
-    const struct gp_path_piece *p = ((const struct run_row *)row)->first;
-    c->i = p->tid;
-    c->none = !is_single(row) || p->stream >= 0;
-}
-
-GP_GETTER(get_pieces)
-{
-    const struct gp_path_run *run = &((const struct run_row *)row)->run;
-    c->i = (int64_t)(run->end - run->first);
-}
+GP_GET(get_begin, struct run_row, c->i = r->first->begin_ns)
+GP_GET(get_run_bound, struct run_row, gp_cell_word(c, gp_path_bound_name(r->run.bound), x))
+GP_GET(get_run_name, struct run_row, if (is_single(r)) put_name(c, r->first->name, r->first->full, x);
+       else gp_cell_label(c, "", 0, GP_TEXT("(short pieces)")))
+GP_GET_IF(get_stream, struct run_row, is_single(r) && r->first->stream >= 0, c->i = r->first->stream)
+GP_GET_IF(get_thread, struct run_row, is_single(r) && r->first->stream < 0, c->i = r->first->tid)
+GP_GET(get_pieces, struct run_row, c->i = (int64_t)(r->run.end - r->run.first))
 
 static const struct gp_field run_fields[] = {
     OF_PATH,

@@ -57,11 +57,8 @@ struct dist_row {
     const struct gp_histogram *dist;
 };
 
-static const struct dist_row *dist_row(const void *row) { return row; }
-
 GP_GET(get_what, struct dist_row, gp_cell_label(c, r->figure, strlen(r->figure), r->what, strlen(r->what)))
-
-GP_GETTER(get_unit) { gp_cell_text(c, dist_row(row)->times ? "ns" : "events"); }
+GP_GET(get_unit, struct dist_row, gp_cell_text(c, r->times ? "ns" : "events"))
 
 /* Of the distribution, the value of another getter. */
 static void put_of(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
@@ -81,7 +78,7 @@ OF(p90)
 OF(p99)
 OF(max)
 
-GP_GETTER(get_count) { gp_member_count(c, f, dist_row(row)->dist, x); }
+GP_GET(get_count, struct dist_row, gp_member_count(c, f, r->dist, x))
 
 static const struct gp_field dist_fields[] = {
     {"figure", "Of each launch", GP_CELL_TEXT, get_what, 0, .help = NULL},

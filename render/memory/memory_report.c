@@ -139,9 +139,7 @@ struct part {
 #define AT(member) offsetof(struct part, member)
 
 GP_GET(get_part_device, struct part, gp_memory_device_rows.fields->get(c, f, r->device, x))
-
-GP_GETTER(get_part) { gp_cell_text(c, ((const struct part *)row)->name); }
-
+GP_GET(get_part, struct part, gp_cell_text(c, r->name))
 GP_GET(get_part_share, struct part,
        gp_cell_share(c, (double)r->bytes, (double)r->device->fragmentation.reserved))
 

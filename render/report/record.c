@@ -298,14 +298,8 @@ struct figure {
 
 GP_GET(get_figure, struct figure,
        gp_cell_label(c, r->f->id, strlen(r->f->id), r->f->heading, strlen(r->f->heading)))
-
-GP_GETTER(get_value) { *c = ((const struct figure *)row)->value; }
-
-GP_GETTER(get_unit)
-{
-    const char *unit = ((const struct figure *)row)->f->unit;
-    gp_cell_text(c, unit ? unit : "");
-}
+GP_GET(get_value, struct figure, *c = r->value)
+GP_GET(get_unit, struct figure, gp_cell_text(c, r->f->unit ? r->f->unit : ""))
 
 static const struct gp_field figure_fields[] = {
     {"figure", "Figure", GP_CELL_TEXT, get_figure, 0, .help = NULL},

@@ -245,11 +245,10 @@ GP_GETTER(get_kernels)
     gp_buf_release(&brief);
 }
 
-GP_GETTER(get_times)
+GP_GETTER_OF(get_times, struct gp_suggest_chain, chain)
 {
     const struct gp_suggest *s = x->of;
-    gp_cell_real(c,
-                 (double)((const struct gp_suggest_chain *)row)->count / (s->step.steps ? s->step.steps : 1));
+    gp_cell_real(c, (double)chain->count / (s->step.steps ? s->step.steps : 1));
 }
 
 #define AT(member) offsetof(struct gp_suggest_chain, member)
