@@ -1,6 +1,7 @@
 #include "formats/base/scale.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
 
@@ -106,4 +107,27 @@ void gp_scale_put_share(struct gp_buf *b, int64_t part, int64_t whole)
         if (tenths > 999) tenths = 999; /* only the whole is 100% */
         gp_buf_printf(b, "%d.%d%%", (int)(tenths / 10), (int)(tenths % 10));
     }
+}
+
+/* The text of B, which is released. */
+static struct gp_scaled take(struct gp_buf *b)
+{
+    struct gp_scaled text = {""};
+    memcpy(text.s, b->data, b->n < sizeof text.s ? b->n : sizeof text.s - 1);
+    gp_buf_release(b);
+    return text;
+}
+
+struct gp_scaled gp_scaled(enum gp_unit unit, int64_t v)
+{
+    struct gp_buf b = {0};
+    gp_scale_put(&b, unit, v);
+    return take(&b);
+}
+
+struct gp_scaled gp_scaled_share(int64_t part, int64_t whole)
+{
+    struct gp_buf b = {0};
+    gp_scale_put_share(&b, part, whole);
+    return take(&b);
 }

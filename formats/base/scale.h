@@ -3,6 +3,7 @@
  *
  *     gp_scale_put(&buf, GP_UNIT_NS, 1234567);            // "1.23 ms"
  *     gp_scale_put_share(&buf, part, whole);              // "40.5%"
+ *     gp_buf_printf(&buf, "%s of %s", GP_SHARE(part, whole), GP_NS(whole));
  */
 #ifndef GP_BASE_SCALE_H
 #define GP_BASE_SCALE_H
@@ -25,5 +26,16 @@ void gp_scale_put_count(struct gp_buf *b, uint64_t v);
 /* Append PART of WHOLE in percent: "100%", "40.5%", "0.12%", "<0.01%"; "0%" when PART or WHOLE is not
  * positive. */
 void gp_scale_put_share(struct gp_buf *b, int64_t part, int64_t whole);
+
+/* The same as a text for printf's %s, which lives until the end of the statement. */
+struct gp_scaled {
+    char s[48];
+};
+struct gp_scaled gp_scaled(enum gp_unit unit, int64_t v);
+struct gp_scaled gp_scaled_share(int64_t part, int64_t whole);
+#define GP_NS(v)              gp_scaled(GP_UNIT_NS, (v)).s
+#define GP_BYTES(v)           gp_scaled(GP_UNIT_BYTES, (v)).s
+#define GP_COUNTED(v)         gp_scaled(GP_UNIT_COUNT, (int64_t)(v)).s
+#define GP_SHARE(part, whole) gp_scaled_share((part), (whole)).s
 
 #endif
