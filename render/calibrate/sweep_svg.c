@@ -127,11 +127,8 @@ static void draw_series(struct plot *p, size_t i)
         double x = across(p, (double)q->elements);
         if (p->panel == GP_SWEEP_TIME && q->high_ns > q->low_ns)
             gp_plot_line(p->w, whisker, x, up(p, q->low_ns), x, up(p, q->high_ns));
-        gp_buf_printf(&p->text, "%s %s, ", o->name, o->type);
-        gp_scale_put_count(&p->text, q->elements);
-        gp_buf_puts(&p->text, " elements: ");
-        gp_scale_put(&p->text, GP_UNIT_NS, llround(q->ns));
-        gp_buf_puts(&p->text, ", ");
+        gp_buf_printf(&p->text, "%s %s, %s elements: %s, ", o->name, o->type, GP_COUNTED(q->elements),
+                      GP_NS(llround(q->ns)));
         gp_roofline_put_rate(&p->text, (double)q->bytes / q->ns * 1e9, "B/s");
         gp_plot_circle(p->w, class, x, up(p, value(p, q)), 2.6, &p->text);
     }

@@ -99,11 +99,8 @@ static void put_span(struct gp_svg *w, const struct gp_compile *c, const struct 
     gp_buf_puts(&b, gp_clog_str(c->log, s->name));
     const char *id = gp_clog_str(c->log, s->compile_id);
     if (*id) gp_buf_printf(&b, " [%s]", id);
-    gp_buf_puts(&b, ": ");
-    gp_scale_put(&b, GP_UNIT_NS, s->dur_ns);
-    gp_buf_puts(&b, ", ");
-    gp_scale_put(&b, GP_UNIT_NS, s->self_ns > 0 ? s->self_ns : 0);
-    gp_buf_puts(&b, s->open ? " itself, cut" : " itself");
+    gp_buf_printf(&b, ": %s, %s%s", GP_NS(s->dur_ns), GP_NS(s->self_ns > 0 ? s->self_ns : 0),
+                  s->open ? " itself, cut" : " itself");
     gp_plot_title(w, &b);
     gp_buf_release(&b);
     gp_svg_close(w);

@@ -69,11 +69,9 @@ static void add_time(struct maker *m)
         time->from_spans
             ? "Each moment counts once; the classes add up to the whole."
             : "From the nested fields of the metrics, because this version of PyTorch logs no spans.");
-    if (time->kernel_work_ns) {
-        gp_buf_puts(&m->text, " Worker processes spent ");
-        gp_scale_put(&m->text, GP_UNIT_NS, time->kernel_work_ns);
-        gp_buf_puts(&m->text, " on kernels beside that.");
-    }
+    if (time->kernel_work_ns)
+        gp_buf_printf(&m->text, " Worker processes spent %s on kernels beside that.",
+                      GP_NS(time->kernel_work_ns));
     t->note = take(m);
     for (int i = 0; i < GP_COMPILE_CLASS_COUNT; i++)
         if (time->class_ns[i]) gp_columns_put(m->r, t, &columns, &time->class_ns[i], &m->of);
@@ -105,8 +103,7 @@ static void add_frames(struct maker *m)
     if (!t || c->time.outside_ns <= 0) return;
     gp_buf_puts(&m->text, t->more ? t->more : "and ");
     if (t->more) gp_buf_puts(&m->text, "; ");
-    gp_scale_put(&m->text, GP_UNIT_NS, c->time.outside_ns);
-    gp_buf_puts(&m->text, " outside any compile");
+    gp_buf_printf(&m->text, "%s outside any compile", GP_NS(c->time.outside_ns));
     t->more = take(m);
 }
 
@@ -274,11 +271,7 @@ static void summarize_advice(struct gp_report *r, const struct gp_compile *c)
         const char *stop = strchr(action, ';');
         int n = stop ? (int)(stop - action) : (int)strlen(action);
         struct gp_buf saving = {0};
-        if (a->saving_ns) {
-            gp_buf_puts(&saving, " for up to ");
-            gp_scale_put(&saving, GP_UNIT_NS, a->saving_ns);
-            gp_buf_puts(&saving, " per step");
-        }
+        if (a->saving_ns) gp_buf_printf(&saving, " for up to %s per step", GP_NS(a->saving_ns));
         gp_report_verdict(r, a->priority >= GP_COMPILE_HIGH ? GP_TONE_BAD : GP_TONE_WARN,
                           "%s: %s%s%s%s. %.*s.", c->advice.n == 1 ? "What to do" : heads[i], place,
                           *place ? ": " : "", gp_compile_str(c, a->description), gp_buf_str(&saving), n,
@@ -343,19 +336,10 @@ static void summarize_time(struct gp_report *r, const struct gp_compile *c)
     gp_compile_put_count(&b, c->log->processes.n, "process, ", "processes, ");
     gp_compile_put_count(&b, c->frames.n, "compile, ", "compiles, ");
     gp_compile_put_count(&b, c->graphs.n, "graph: ", "graphs: ");
-    gp_scale_put(&b, GP_UNIT_NS, t->total_ns);
-    gp_buf_puts(&b, " of compile time");
+    gp_buf_printf(&b, "%s of compile time", GP_NS(t->total_ns));
     if (c->caches.warmth) gp_buf_printf(&b, ", %s", gp_compile_warmth_name(c->caches.warmth));
-    if (t->saved_ns) {
-        gp_buf_puts(&b, " (the cache saved ");
-        gp_scale_put(&b, GP_UNIT_NS, t->saved_ns);
-        gp_buf_puts(&b, ")");
-    }
-    if (t->stalls) {
-        gp_buf_puts(&b, "; ");
-        gp_scale_put(&b, GP_UNIT_NS, t->stall_ns);
-        gp_buf_puts(&b, " of it inside steady steps");
-    }
+    if (t->saved_ns) gp_buf_printf(&b, " (the cache saved %s)", GP_NS(t->saved_ns));
+    if (t->stalls) gp_buf_printf(&b, "; %s of it inside steady steps", GP_NS(t->stall_ns));
     gp_report_verdict(r, GP_TONE_PLAIN, "%s.", gp_buf_str(&b));
     gp_buf_release(&b);
 }
@@ -378,10 +362,8 @@ static void summarize_mode(struct gp_report *r, const struct gp_compile *c, cons
         snprintf(high, sizeof high, "%.2f", m->high);
         if (strcmp(low, high) != 0) gp_buf_printf(&b, " (%s to %s)", low, high);
     }
-    gp_buf_printf(&b, " as fast as %s, a step takes ", gp_compile_str(c, base->name));
-    gp_scale_put(&b, GP_UNIT_NS, m->step_ns);
-    gp_buf_puts(&b, " instead of ");
-    gp_scale_put(&b, GP_UNIT_NS, base->step_ns);
+    gp_buf_printf(&b, " as fast as %s, a step takes %s instead of %s", gp_compile_str(c, base->name),
+                  GP_NS(m->step_ns), GP_NS(base->step_ns));
     if (!m->slower && m->low > 0 && m->low <= 1) gp_buf_puts(&b, "; that may be chance");
     if (m->break_even_steps > 0) {
         gp_buf_puts(&b, "; compiling pays back after ");

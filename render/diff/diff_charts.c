@@ -42,10 +42,7 @@ static void fill_bar(struct falls *w, const struct gp_diff *d, const struct gp_d
         const struct gp_diff_cause *c = &d->causes.at[t->cause];
         if (c->sort == GP_CAUSE_OP && c->index < d->ops.n)
             bar->full = gp_diff_str(d, d->ops.at[c->index].name);
-        gp_buf_puts(&b, "Was ");
-        gp_scale_put(&b, GP_UNIT_NS, c->side_ns[GP_DIFF_BASE]);
-        gp_buf_puts(&b, ", is ");
-        gp_scale_put(&b, GP_UNIT_NS, c->side_ns[GP_DIFF_CUR]);
+        gp_buf_printf(&b, "Was %s, is %s", GP_NS(c->side_ns[GP_DIFF_BASE]), GP_NS(c->side_ns[GP_DIFF_CUR]));
         if (c->sort == GP_CAUSE_IDLE && c->index < GP_IDLE_CAUSE_COUNT)
             gp_buf_printf(&b, ": %s", gp_idle_cause_text((enum gp_idle_cause)c->index));
         bar->note = kept(&w->mem, &b);
@@ -136,10 +133,8 @@ static void put_subtitle(struct gp_buf *b, const struct gp_diff *d, const struct
         gp_buf_puts(b, GP_UNTIMED_TEXT);
         return;
     }
-    gp_buf_puts(b, d->unit == GP_DIFF_PER_STEP ? "step " : "time ");
-    gp_scale_put(b, GP_UNIT_NS, f->to);
-    gp_buf_puts(b, ", was ");
-    gp_scale_put(b, GP_UNIT_NS, f->from);
+    gp_buf_printf(b, "%s %s, was %s", d->unit == GP_DIFF_PER_STEP ? "step" : "time", GP_NS(f->to),
+                  GP_NS(f->from));
     if (f->from > 0) {
         gp_buf_puts(b, " (");
         gp_diff_put_pct(b, 100 * (double)(f->to - f->from) / (double)f->from);
@@ -356,8 +351,7 @@ static void put_short(struct gp_buf *b, const struct gp_diff *d, gp_sid sid)
 
 static void put_change(struct gp_buf *b, int64_t ns)
 {
-    gp_buf_puts(b, ns < 0 ? "\xE2\x88\x92" : ns > 0 ? "+" : "");
-    gp_scale_put(b, GP_UNIT_NS, ns < 0 ? -ns : ns);
+    gp_buf_printf(b, "%s%s", ns < 0 ? "\xE2\x88\x92" : ns > 0 ? "+" : "", GP_NS(ns < 0 ? -ns : ns));
 }
 
 /* Colour strength of a change, relative to the largest one. */
@@ -380,9 +374,8 @@ static void put_node(struct gp_buf *b, const struct gp_diff *d, size_t i, int si
         gp_buf_puts(b, "\\l");
     }
     if (k->n_names[side] > NAMES) gp_buf_printf(b, "and %u more\\l", (unsigned)(k->n_names[side] - NAMES));
-    gp_buf_printf(b, "%g launch%s, ", k->kernels[side], k->kernels[side] == 1 ? "" : "es");
-    gp_scale_put(b, GP_UNIT_NS, k->side_ns[side]);
-    gp_buf_puts(b, "\\l\", fillcolor=");
+    gp_buf_printf(b, "%g launch%s, %s\\l\", fillcolor=", k->kernels[side], k->kernels[side] == 1 ? "" : "es",
+                  GP_NS(k->side_ns[side]));
     gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
     gp_dot_color(b, gp_palette_text(fill));

@@ -336,9 +336,7 @@ static void put_outside(struct gp_buf *b, const struct gp_diff_side *s, const ch
     bool any = false;
     for (size_t i = 0; i < GP_COUNT(parts); i++) {
         if (parts[i].ns <= 0) continue;
-        gp_buf_puts(b, any ? ", " : " ");
-        gp_scale_put(b, GP_UNIT_NS, parts[i].ns);
-        gp_buf_printf(b, " %s", parts[i].words);
+        gp_buf_printf(b, "%s%s %s", any ? ", " : " ", GP_NS(parts[i].ns), parts[i].words);
         any = true;
     }
     gp_buf_printf(b, "%s in the %s", any ? "" : " nothing", side);

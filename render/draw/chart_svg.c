@@ -100,9 +100,7 @@ static void draw_tooltip(struct plot *p, const struct gp_chart_row *row)
         if (c->series[i].name) gp_buf_printf(&p->text, "%s: ", c->series[i].name);
         put_value(p, &p->text, row->values[i]);
         if (c->whole || c->series_n < 2 || c->mark_text) continue;
-        gp_buf_puts(&p->text, " (");
-        gp_scale_put_share(&p->text, row->values[i], sum);
-        gp_buf_puts(&p->text, ")");
+        gp_buf_printf(&p->text, " (%s)", GP_SHARE(row->values[i], sum));
     }
     gp_plot_title(p->w, &p->text);
 }

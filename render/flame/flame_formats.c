@@ -45,20 +45,14 @@ static enum gp_unit unit_in(const struct gp_flame_answer *a, enum gp_weight weig
 static void put_steps(struct gp_buf *note, const struct gp_stacks_stats *st, bool untimed)
 {
     const struct gp_step_stretch *s = &st->slowest;
-    gp_buf_puts(note, "in ");
-    gp_scale_put_count(note, st->steps);
-    gp_buf_puts(note, st->steps == 1 ? " step" : " steps");
+    gp_buf_printf(note, "in %s step%s", GP_COUNTED(st->steps), st->steps == 1 ? "" : "s");
     if (untimed) {
         gp_buf_puts(note, " (--whole: all)");
         return;
     }
-    gp_buf_puts(note, ", ");
-    gp_scale_put(note, GP_UNIT_NS, st->steps_ns);
-    if (st->outside_ns) {
-        gp_buf_puts(note, " of ");
-        gp_scale_put(note, GP_UNIT_NS, gp_add_saturated(st->steps_ns, st->outside_ns));
-        gp_buf_puts(note, " (--whole: all)");
-    }
+    gp_buf_printf(note, ", %s", GP_NS(st->steps_ns));
+    if (st->outside_ns)
+        gp_buf_printf(note, " of %s (--whole: all)", GP_NS(gp_add_saturated(st->steps_ns, st->outside_ns)));
     if (!s->whole) return;
     gp_buf_puts(note, "; a step takes ");
     gp_step_time_put(note, s->mean_ns, s->median_ns, s->timed, true);

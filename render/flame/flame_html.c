@@ -229,11 +229,9 @@ static void put_facts(struct writer *x)
         if (unit != GP_UNIT_COUNT) gp_buf_printf(b, "%s ", measure_of(x, f->weight));
         gp_scale_put(b, unit, total_of(f));
         if (unit == GP_UNIT_COUNT) gp_buf_printf(b, " %s", measure_of(x, f->weight));
-        if (f->weight == GP_WEIGHT_GPU && f->stats.gpu_events) {
-            gp_buf_puts(b, " in ");
-            gp_scale_put_count(b, f->stats.gpu_events);
-            gp_buf_puts(b, f->stats.gpu_events == 1 ? " event" : " events");
-        }
+        if (f->weight == GP_WEIGHT_GPU && f->stats.gpu_events)
+            gp_buf_printf(b, " in %s event%s", GP_COUNTED(f->stats.gpu_events),
+                          f->stats.gpu_events == 1 ? "" : "s");
     }
     if (x->o->note) gp_buf_printf(b, "%s%s", b->n ? " \xC2\xB7 " : "", x->o->note);
     if (x->o->title && x->o->input) gp_buf_printf(b, "%s%s", b->n ? " \xC2\xB7 " : "", x->o->input);

@@ -86,8 +86,7 @@ static void put_weight(struct picture *p, int64_t weight)
 
 static void put_events(struct gp_buf *b, uint64_t count)
 {
-    gp_scale_put_count(b, count);
-    gp_buf_puts(b, count == 1 ? " event" : " events");
+    gp_buf_printf(b, "%s event%s", GP_COUNTED(count), count == 1 ? "" : "s");
 }
 
 #define DOT " \xC2\xB7 " /* middle dot */
@@ -365,11 +364,9 @@ static int64_t base_total(const struct picture *p)
 static void draw_tick(struct picture *p, const char *class, int x, int64_t v)
 {
     gp_plot_put_signed(&p->text, p->opts->unit, v);
-    if (v && base_total(p) > 0) {
-        gp_buf_puts(&p->text, v < 0 ? " (\xE2\x88\x92" : " (+");
-        gp_scale_put_share(&p->text, magnitude(v), base_total(p));
-        gp_buf_putc(&p->text, ')');
-    }
+    if (v && base_total(p) > 0)
+        gp_buf_printf(&p->text, " (%s%s)", v < 0 ? "\xE2\x88\x92" : "+",
+                      GP_SHARE(magnitude(v), base_total(p)));
     gp_plot_text(&p->svg, class, x, 24, &p->text);
 }
 
@@ -469,10 +466,8 @@ static void put_samples(struct picture *p, const struct gp_flame_frame *f)
     if (!n || f->more || p->layout.total <= 0) return;
     double share = 100 * (double)f->weight / (double)p->layout.total;
     gp_svg_newline(&p->svg);
-    gp_buf_puts(&p->text, "sampled: ");
-    gp_scale_put_count(&p->text, n);
-    gp_buf_printf(&p->text, " sample%s, share %.3g%% \xC2\xB1 %.2g%%", n > 1 ? "s" : "", share,
-                  share * 1.96 / sqrt((double)n));
+    gp_buf_printf(&p->text, "sampled: %s sample%s, share %.3g%% \xC2\xB1 %.2g%%", GP_COUNTED(n),
+                  n > 1 ? "s" : "", share, share * 1.96 / sqrt((double)n));
     gp_svg_text(&p->svg, p->text.data, p->text.n);
     p->text.n = 0;
 }
@@ -488,15 +483,9 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
     p->text.n = 0;
     gp_svg_newline(&p->svg);
     put_weight(p, f->weight);
-    gp_buf_puts(&p->text, DOT);
-    gp_scale_put_share(&p->text, f->weight, p->layout.total);
-    gp_buf_puts(&p->text, " of all");
+    gp_buf_printf(&p->text, DOT "%s of all", GP_SHARE(f->weight, p->layout.total));
     if (p->opts->diff && !f->more) put_comparison(p, f);
-    if (f != parent) {
-        gp_buf_puts(&p->text, DOT);
-        gp_scale_put_share(&p->text, f->weight, parent->weight);
-        gp_buf_puts(&p->text, " of parent");
-    }
+    if (f != parent) gp_buf_printf(&p->text, DOT "%s of parent", GP_SHARE(f->weight, parent->weight));
     if (counts_events(p)) {
         gp_buf_puts(&p->text, DOT);
         put_events(&p->text, f->count);
@@ -509,9 +498,7 @@ static void draw_tooltip(struct picture *p, const struct gp_flame_frame *f, stru
         gp_buf_puts(&p->text, "too narrow to draw individually");
     } else if (variants > 1) {
         gp_svg_newline(&p->svg);
-        gp_buf_puts(&p->text, "one of ");
-        gp_scale_put_count(&p->text, variants);
-        gp_buf_puts(&p->text, " full names with this label");
+        gp_buf_printf(&p->text, "one of %s full names with this label", GP_COUNTED(variants));
     }
     gp_svg_text(&p->svg, p->text.data, p->text.n);
     p->text.n = 0;
@@ -555,8 +542,7 @@ static void draw_frame(struct picture *p, const struct gp_flame_frame *f)
     struct name label, full;
     struct gp_buf more = {0};
     if (f->more) {
-        gp_scale_put_count(&more, f->more);
-        gp_buf_puts(&more, " more");
+        gp_buf_printf(&more, "%s more", GP_COUNTED(f->more));
         label = full = (struct name){more.data, more.n};
     } else {
         label = label_of(p, f->node);
@@ -593,10 +579,8 @@ static void draw_foot(struct picture *p)
 {
     gp_scale_put_count(&p->text, p->layout.shown);
     gp_buf_puts(&p->text, p->layout.shown == 1 ? " frame" : " frames");
-    if (p->layout.hidden && !p->layout.grouped) {
-        gp_buf_puts(&p->text, " of ");
-        gp_scale_put_count(&p->text, p->layout.shown + p->layout.hidden);
-    }
+    if (p->layout.hidden && !p->layout.grouped)
+        gp_buf_printf(&p->text, " of %s", GP_COUNTED(p->layout.shown + p->layout.hidden));
     if (p->layout.kind_seen[GP_FRAME_OTHER])
         gp_buf_puts(&p->text, "; frames too narrow to draw are grouped as \xE2\x80\x9CN more\xE2\x80\x9D");
     gp_buf_puts(&p->text, DOT "root on top, widest first" DOT "gpuprof " GP_VERSION);

@@ -135,8 +135,7 @@ static void lying_devices(struct figure *f, const struct gp_hta *h)
         parts_of(&d->b, values_of(f, i));
         put_device(&f->text, h, d);
         row->label = keep(f);
-        gp_scale_put_share(&f->text, d->b.busy_ns, d->b.span_ns);
-        gp_buf_puts(&f->text, " busy");
+        gp_buf_printf(&f->text, "%s busy", GP_SHARE(d->b.busy_ns, d->b.span_ns));
         row->text = keep(f);
     }
     gp_chart_rows(f->w, CHART(f, "Parts of each device's time", parts, PARTS, .unit = GP_UNIT_NS));
@@ -194,9 +193,7 @@ void gp_hta_chart_devices(struct gp_svg *w, const struct gp_hta *h)
 /* Time and share of the whole, beside a bar. */
 static const char *time_and_share(struct figure *f, int64_t ns, int64_t whole)
 {
-    gp_scale_put(&f->text, GP_UNIT_NS, ns);
-    gp_buf_puts(&f->text, "  ");
-    gp_scale_put_share(&f->text, ns, whole);
+    gp_buf_printf(&f->text, "%s  %s", GP_NS(ns), GP_SHARE(ns, whole));
     return keep(f);
 }
 
@@ -406,9 +403,7 @@ static void draw_histogram(struct figure *f, const struct histogram *hist,
         int64_t *v = values_of(f, f->rows.n - 1);
         v[0] = (int64_t)(hist->count[i] * MILLION / count + 0.5);
         v[1] = time > 0 ? (int64_t)(hist->time[i] * MILLION / time + 0.5) : 0;
-        gp_scale_put(&f->text, GP_UNIT_NS, hist->edge[i]);
-        gp_buf_puts(&f->text, " to ");
-        gp_scale_put(&f->text, GP_UNIT_NS, hist->edge[i + 1]);
+        gp_buf_printf(&f->text, "%s to %s", GP_NS(hist->edge[i]), GP_NS(hist->edge[i + 1]));
         row->label = keep(f);
         static const char *const units[] = {" ns", " \xC2\xB5s", " ms", " s", "000 s"};
         int64_t v3 = hist->edge[i];
@@ -513,13 +508,10 @@ static void steps_of_one(struct figure *f, const struct gp_hta *h, const struct 
         struct gp_chart_row *row = fresh ? add_row(f, PARTS + 1) : &f->rows.at[f->rows.n - 1];
         parts_of(&st->b, values_of(f, f->rows.n - 1));
         values_of(f, f->rows.n - 1)[PARTS] = st->b.span_ns;
-        gp_buf_puts(&f->text, st->name ? gp_hta_str(h, st->name) : "step");
-        gp_buf_puts(&f->text, ", ");
-        gp_scale_put(&f->text, GP_UNIT_NS, st->b.span_ns);
+        gp_buf_printf(&f->text, "%s, %s", st->name ? gp_hta_str(h, st->name) : "step", GP_NS(st->b.span_ns));
         row->label = keep(f);
     }
-    gp_scale_put(&f->text, GP_UNIT_NS, s->step_ns);
-    gp_buf_puts(&f->text, " mean");
+    gp_buf_printf(&f->text, "%s mean", GP_NS(s->step_ns));
     gp_chart_columns(f->w,
                      CHART(f, "Parts of the time of each step", parts, PARTS, .x_axis = "steps, in order",
                            .unit = GP_UNIT_NS, .mark = s->step_ns, .mark_text = keep(f)));

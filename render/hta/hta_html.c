@@ -119,11 +119,8 @@ static void put_facts(struct page *p)
     for (size_t i = 1; i < h->devices.n; i++)
         if (h->devices.at[i].name != name) name = 0;
     if (name) gp_buf_printf(b, " (%s)", gp_hta_str(h, name));
-    gp_buf_puts(b, " \xC2\xB7 ");
-    gp_scale_put_count(b, all.b.gpu_events);
-    gp_buf_printf(b, " GPU event%s \xC2\xB7 ", plural(all.b.gpu_events));
-    gp_scale_put(b, GP_UNIT_NS, all.b.gpu_ns);
-    gp_buf_puts(b, " of GPU work");
+    gp_buf_printf(b, " \xC2\xB7 %s GPU event%s \xC2\xB7 %s of GPU work", GP_COUNTED(all.b.gpu_events),
+                  plural(all.b.gpu_events), GP_NS(all.b.gpu_ns));
 }
 
 /* ---- figures that matter ---- */
@@ -143,8 +140,6 @@ static struct gp_buf *share(struct page *p, const char *name, const char *help, 
     return &f->words;
 }
 
-static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
-
 static void put_busy(struct page *p)
 {
     const struct gp_breakdown *b = &p->all.b;
@@ -152,9 +147,7 @@ static void put_busy(struct page *p)
         share(p, "GPU busy",
               "union of all GPU events / time from the first to the last event, summed over the GPUs",
               b->busy_ns, b->span_ns);
-    put_time(words, b->busy_ns);
-    gp_buf_puts(words, " of ");
-    put_time(words, b->span_ns);
+    gp_buf_printf(words, "%s of %s", GP_NS(b->busy_ns), GP_NS(b->span_ns));
     if (p->all.devices > 1)
         gp_buf_printf(words, gp_hta_only_processes(p->h) ? " in %zu processes" : " on %zu GPUs",
                       p->all.devices);
@@ -167,13 +160,10 @@ static void put_idle(struct page *p)
         if (p->all.idle_cause_ns[c] > p->all.idle_cause_ns[most]) most = c;
     struct gp_buf *words = share(p, "Idle", "no GPU event was running; every idle nanosecond has one cause",
                                  p->all.b.idle_ns, p->all.b.span_ns);
-    if (p->all.idle_cause_ns[most] > 0) {
-        gp_scale_put_share(words, p->all.idle_cause_ns[most], p->all.b.span_ns);
-        gp_buf_puts(words, ": ");
-        gp_buf_puts(words, gp_idle_cause_text((enum gp_idle_cause)most));
-    } else {
-        put_time(words, p->all.b.idle_ns);
-    }
+    if (p->all.idle_cause_ns[most] > 0)
+        gp_buf_printf(words, "%s: %s", GP_SHARE(p->all.idle_cause_ns[most], p->all.b.span_ns),
+                      gp_idle_cause_text((enum gp_idle_cause)most));
+    else gp_scale_put(words, GP_UNIT_NS, p->all.b.idle_ns);
 }
 
 static void put_communication(struct page *p)
@@ -183,10 +173,8 @@ static void put_communication(struct page *p)
     struct gp_buf *words = share(p, "Exposed communication",
                                  "communication not overlapped by computing kernels / time of the GPUs",
                                  b->exposed_communication_ns, b->span_ns);
-    gp_scale_put_share(words, b->overlap_ns, b->communication_ns);
-    gp_buf_puts(words, " of ");
-    put_time(words, b->communication_ns);
-    gp_buf_puts(words, " communication is hidden by compute");
+    gp_buf_printf(words, "%s of %s communication is hidden by compute",
+                  GP_SHARE(b->overlap_ns, b->communication_ns), GP_NS(b->communication_ns));
 }
 
 static void put_memory_time(struct page *p)
@@ -196,10 +184,7 @@ static void put_memory_time(struct page *p)
     struct gp_buf *words =
         share(p, "Exposed copies", "copies and sets not overlapped by kernels / time of the GPUs",
               b->exposed_memory_ns, b->span_ns);
-    put_time(words, b->exposed_memory_ns);
-    gp_buf_puts(words, " of ");
-    put_time(words, b->memory_ns);
-    gp_buf_puts(words, " copies and sets");
+    gp_buf_printf(words, "%s of %s copies and sets", GP_NS(b->exposed_memory_ns), GP_NS(b->memory_ns));
 }
 
 static void put_tensor_cores(struct page *p)
@@ -213,11 +198,9 @@ static void put_tensor_cores(struct page *p)
     if (!gemm && !tensor) return;
     struct gp_buf *words =
         share(p, "Tensor cores", "kernels that use them, by name / all kernel time", tensor, kernels);
-    gp_buf_puts(words, "of ");
-    put_time(words, kernels);
-    gp_buf_puts(words, " kernel time; ");
-    if (gemm > tensor) put_time(words, gemm - tensor);
-    gp_buf_puts(words, gemm > tensor ? " more could use them" : "by name");
+    gp_buf_printf(words, "of %s kernel time; ", GP_NS(kernels));
+    if (gemm > tensor) gp_buf_printf(words, "%s more could use them", GP_NS(gemm - tensor));
+    else gp_buf_puts(words, "by name");
 }
 
 static void put_steps(struct page *p)
@@ -231,15 +214,12 @@ static void put_steps(struct page *p)
         struct gp_page_figure *f =
             figure(p, "Step time",
                    "mean time from a step's first GPU event to that of the next step, on the slowest device");
-        put_time(&f->value, slow->step_ns);
+        gp_scale_put(&f->value, GP_UNIT_NS, slow->step_ns);
         gp_buf_printf(&f->words, slow->used > 1 ? "mean of %zu step%s" : "of %zu step%s", slow->used,
                       plural(slow->used));
-        if (slow->used > 1) {
-            gp_buf_puts(&f->words, "; median ");
-            put_time(&f->words, slow->median_ns);
-            gp_buf_puts(&f->words, ", slowest ");
-            put_time(&f->words, slow->slowest->b.span_ns);
-        }
+        if (slow->used > 1)
+            gp_buf_printf(&f->words, "; median %s, slowest %s", GP_NS(slow->median_ns),
+                          GP_NS(slow->slowest->b.span_ns));
     }
     GP_VEC_FREE(&spreads);
 }
@@ -267,8 +247,7 @@ static void put_shares(struct page *p)
     struct gp_buf *words = share(
         p, "Launch-bound", "idle because the next kernel was not launched yet or was on its way to the GPU",
         bound, p->all.b.span_ns);
-    put_time(words, bound);
-    gp_buf_puts(words, " idle, next kernel not launched in time");
+    gp_buf_printf(words, "%s idle, next kernel not launched in time", GP_NS(bound));
     put_communication(p);
     put_memory_time(p);
 }
@@ -366,7 +345,7 @@ static void put_finding(struct page *p, const struct gp_finding *f)
     gp_page_open(&p->w, "span", "cost");
     gp_buf_printf(&p->text, f->share_pct < 9.95 ? "%.1f%%" : "%.0f%%", f->share_pct);
     gp_page_take(&p->w, &p->text, "b", NULL);
-    put_time(&p->text, f->time_ns);
+    gp_scale_put(&p->text, GP_UNIT_NS, f->time_ns);
     gp_page_take(&p->w, &p->text, "span", NULL);
     gp_svg_close(&p->w);
     gp_page_open(&p->w, "div", NULL);

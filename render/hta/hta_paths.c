@@ -290,8 +290,6 @@ static void put_sid(struct gp_buf *b, const struct gp_hta *h, gp_sid sid)
     gp_dot_text(b, gp_hta_str(h, sid), gp_string_len(&h->strings, sid));
 }
 
-static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
-
 /* The thread or stream that the pieces of a column have in common. */
 static void put_lane(struct gp_buf *b, const struct gp_path_piece *p)
 {
@@ -321,11 +319,7 @@ static void put_label(struct gp_buf *b, const struct gp_hta *h, const struct gp_
             gp_buf_release(&fit);
         } else gp_buf_puts(b, "host, nothing recorded");
     }
-    gp_buf_puts(b, "\\n");
-    put_time(b, ns);
-    gp_buf_puts(b, " (");
-    gp_scale_put_share(b, ns, p->end_ns - p->begin_ns);
-    gp_buf_puts(b, ")");
+    gp_buf_printf(b, "\\n%s (%s)", GP_NS(ns), GP_SHARE(ns, p->end_ns - p->begin_ns));
 }
 
 static void put_tooltip(struct gp_buf *b, const struct gp_hta *h, const struct gp_hta_path *p,
@@ -338,10 +332,8 @@ static void put_tooltip(struct gp_buf *b, const struct gp_hta *h, const struct g
         put_lane(b, first);
         gp_buf_puts(b, "; ");
     }
-    gp_buf_puts(b, "from ");
-    put_time(b, first->begin_ns - p->begin_ns);
-    gp_buf_puts(b, " to ");
-    put_time(b, p->pieces.at[n.end - 1].end_ns - p->begin_ns);
+    gp_buf_printf(b, "from %s to %s", GP_NS(first->begin_ns - p->begin_ns),
+                  GP_NS(p->pieces.at[n.end - 1].end_ns - p->begin_ns));
 }
 
 static void put_node(struct gp_buf *b, const struct gp_hta *h, size_t path, size_t i, struct gp_path_run n)
@@ -377,15 +369,11 @@ static void put_title(struct gp_buf *b, const struct gp_hta *h, const struct gp_
         put_sid(b, h, p->window);
     }
     if (p->rank >= 0) gp_buf_printf(b, ", rank %d", (int)p->rank);
-    gp_buf_puts(b, ": ");
-    put_time(b, p->end_ns - p->begin_ns);
+    gp_buf_printf(b, ": %s", GP_NS(p->end_ns - p->begin_ns));
     for (int i = 0; i < GP_PATH_BOUND_COUNT; i++) {
         if (!p->bound_ns[i]) continue;
-        gp_buf_printf(b, "\\l    %s ", gp_path_bound_text((enum gp_path_bound)i));
-        put_time(b, p->bound_ns[i]);
-        gp_buf_puts(b, " (");
-        gp_scale_put_share(b, p->bound_ns[i], p->end_ns - p->begin_ns);
-        gp_buf_puts(b, ")");
+        gp_buf_printf(b, "\\l    %s %s (%s)", gp_path_bound_text((enum gp_path_bound)i),
+                      GP_NS(p->bound_ns[i]), GP_SHARE(p->bound_ns[i], p->end_ns - p->begin_ns));
     }
     gp_buf_puts(b, "\\l");
 }

@@ -201,10 +201,7 @@ static uint64_t steps_in(const struct gp_hta *h)
 static void put_time_of(struct gp_buf *b, uint64_t steps, int64_t span_ns)
 {
     gp_buf_puts(b, steps ? " in " : " over ");
-    if (steps) {
-        gp_scale_put_count(b, steps);
-        gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");
-    }
+    if (steps) gp_buf_printf(b, "%s step%s, ", GP_COUNTED(steps), steps > 1 ? "s" : "");
     gp_scale_put(b, GP_UNIT_NS, span_ns);
 }
 
@@ -223,10 +220,7 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, uint64_t steps,
         return;
     }
     if (gp_hta_only_processes(h)) {
-        gp_buf_puts(b, *name ? name : "The GPU");
-        gp_buf_puts(b, " in ");
-        gp_scale_put_count(b, all->devices);
-        gp_buf_puts(b, " processes");
+        gp_buf_printf(b, "%s in %s processes", *name ? name : "The GPU", GP_COUNTED(all->devices));
         put_time_of(b, steps, all->b.span_ns / (int64_t)all->devices);
         gp_buf_puts(b, " each");
         return;
@@ -234,11 +228,7 @@ static void put_span(struct gp_buf *b, const struct gp_hta *h, uint64_t steps,
     gp_scale_put_count(b, all->devices);
     if (*name) gp_buf_printf(b, " %s GPUs", name);
     else gp_buf_puts(b, " GPUs");
-    if (all->ranks > 1) {
-        gp_buf_puts(b, " of ");
-        gp_scale_put_count(b, all->ranks);
-        gp_buf_puts(b, " ranks");
-    }
+    if (all->ranks > 1) gp_buf_printf(b, " of %s ranks", GP_COUNTED(all->ranks));
     put_time_of(b, steps, all->b.span_ns / (int64_t)all->devices);
     gp_buf_puts(b, " each");
 }
@@ -248,23 +238,15 @@ static void summarize_shares(struct gp_report *r, const struct gp_hta *h, uint64
 {
     const struct gp_breakdown *d = &all->b;
     put_span(b, h, steps, all);
-    gp_buf_puts(b, ": computing ");
-    gp_scale_put_share(b, d->compute_ns, d->span_ns);
-    if (d->exposed_communication_ns) {
-        gp_buf_puts(b, ", only communicating ");
-        gp_scale_put_share(b, d->exposed_communication_ns, d->span_ns);
-    }
-    if (d->exposed_memory_ns) {
-        gp_buf_puts(b, ", only copying ");
-        gp_scale_put_share(b, d->exposed_memory_ns, d->span_ns);
-    }
-    gp_buf_puts(b, ", idle ");
-    gp_scale_put_share(b, d->idle_ns, d->span_ns);
-    if (d->idle_ns) {
-        gp_buf_puts(b, " (");
-        gp_scale_put(b, GP_UNIT_NS, d->idle_ns / (int64_t)all->devices);
-        gp_buf_puts(b, all->devices > 1 ? " each)" : ")");
-    }
+    gp_buf_printf(b, ": computing %s", GP_SHARE(d->compute_ns, d->span_ns));
+    if (d->exposed_communication_ns)
+        gp_buf_printf(b, ", only communicating %s", GP_SHARE(d->exposed_communication_ns, d->span_ns));
+    if (d->exposed_memory_ns)
+        gp_buf_printf(b, ", only copying %s", GP_SHARE(d->exposed_memory_ns, d->span_ns));
+    gp_buf_printf(b, ", idle %s", GP_SHARE(d->idle_ns, d->span_ns));
+    if (d->idle_ns)
+        gp_buf_printf(b, " (%s%s)", GP_NS(d->idle_ns / (int64_t)all->devices),
+                      all->devices > 1 ? " each" : "");
     gp_buf_putc(b, '.');
     double idle = gp_pct(d->idle_ns, d->span_ns);
     gp_report_take_verdict(r, idle < 10 ? GP_TONE_GOOD : idle < 30 ? GP_TONE_WARN : GP_TONE_BAD, b);
@@ -279,11 +261,10 @@ static void summarize_untimed(struct gp_report *r, const struct gp_hta *h, const
     for (size_t i = 1; i < h->devices.n; i++)
         if (h->devices.at[i].name != h->devices.at[0].name) name = "";
     gp_buf_puts(b, *name ? name : all->devices > 1 ? "The GPUs" : "The GPU");
-    gp_buf_puts(b, ", measured kernel by kernel: ");
-    gp_scale_put_count(b, all->b.gpu_events);
-    gp_buf_puts(b, all->b.gpu_events == 1 ? " GPU event, " : " GPU events, ");
-    gp_scale_put(b, GP_UNIT_NS, all->b.gpu_ns);
-    gp_buf_puts(b, " of GPU work. Times between launches are not meaningful.");
+    gp_buf_printf(b,
+                  ", measured kernel by kernel: %s GPU event%s, %s of GPU work. Times between launches are "
+                  "not meaningful.",
+                  GP_COUNTED(all->b.gpu_events), all->b.gpu_events == 1 ? "" : "s", GP_NS(all->b.gpu_ns));
     gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
@@ -314,13 +295,10 @@ static void summarize_idle(struct gp_report *r, const struct gp_hta *h, const st
     for (int c = 1; c < GP_IDLE_CAUSE_COUNT; c++)
         if (all->idle_cause_ns[c] > all->idle_cause_ns[worst]) worst = c;
     if (!all->idle_cause_ns[worst] || gp_pct(all->b.idle_ns, all->b.span_ns) < 2) return;
-    gp_buf_puts(b, "Largest cause of idle time: ");
-    gp_buf_puts(b, gp_idle_cause_text((enum gp_idle_cause)worst));
-    gp_buf_puts(b, ", ");
-    gp_scale_put(b, GP_UNIT_NS, all->idle_cause_ns[worst] / (int64_t)all->devices);
-    gp_buf_puts(b, all->devices > 1 ? " each (" : " (");
-    gp_scale_put_share(b, all->idle_cause_ns[worst], all->b.idle_ns);
-    gp_buf_puts(b, " of it)");
+    gp_buf_printf(b, "Largest cause of idle time: %s, %s%s (%s of it)",
+                  gp_idle_cause_text((enum gp_idle_cause)worst),
+                  GP_NS(all->idle_cause_ns[worst] / (int64_t)all->devices), all->devices > 1 ? " each" : "",
+                  GP_SHARE(all->idle_cause_ns[worst], all->b.idle_ns));
     gp_idle_culprits sums = {0};
     gp_hta_culprit_sums(h, &sums);
     GP_EACH(const struct gp_idle_culprit, c, sums) {
@@ -344,12 +322,9 @@ static void summarize_steps(struct gp_report *r, const struct gp_hta *h, struct 
     if (!gp_hta_step_time(h, &s)) return;
     gp_buf_puts(b, "A step takes ");
     gp_step_time_put(b, s.step_ns, s.median_ns, s.used, true);
-    if (s.used > 1) {
-        gp_buf_puts(b, s.used > 2 ? ", " : "; ");
-        gp_scale_put(b, GP_UNIT_NS, s.fastest->b.span_ns);
-        gp_buf_puts(b, " to ");
-        gp_scale_put(b, GP_UNIT_NS, s.slowest->b.span_ns);
-    }
+    if (s.used > 1)
+        gp_buf_printf(b, "%s%s to %s", s.used > 2 ? ", " : "; ", GP_NS(s.fastest->b.span_ns),
+                      GP_NS(s.slowest->b.span_ns));
     gp_buf_putc(b, ')');
     struct gp_recorder_added added = gp_hta_recorder_added(h, s.first);
     if (s.first->rank >= 0 && h->devices.n > 1)
@@ -375,14 +350,10 @@ static void summarize_rest(struct gp_report *r, const struct gp_hta *h, struct g
     bool any = false;
     for (int kind = GP_PART_START_UP; kind <= GP_PART_AFTER; kind++) {
         if (kind == GP_PART_STEPS || !of[kind].span_ns) continue;
-        gp_buf_puts(b, any ? ", " : " ");
-        gp_scale_put(b, GP_UNIT_NS, of[kind].span_ns / devices);
-        gp_buf_printf(b, " %s", words[kind]);
+        gp_buf_printf(b, "%s%s %s", any ? ", " : " ", GP_NS(of[kind].span_ns / devices), words[kind]);
         any = true;
     }
-    gp_buf_puts(b, devices > 1 ? ", per GPU; idle " : "; idle ");
-    gp_scale_put_share(b, rest.idle_ns, rest.span_ns);
-    gp_buf_puts(b, ".");
+    gp_buf_printf(b, "%s; idle %s.", devices > 1 ? ", per GPU" : "", GP_SHARE(rest.idle_ns, rest.span_ns));
     gp_report_take_verdict(r, GP_TONE_PLAIN, b);
 }
 
@@ -410,12 +381,8 @@ static void summarize_straggler(struct gp_report *r, const struct gp_hta *h, boo
     if (s->times_last * h->stragglers.n <= s->matched) return; /* no more often than its share */
     if (!gp_hta_is_late(h, s)) return;
     gp_buf_printf(b, "Rank %" PRId32 " came last in ", s->rank);
-    gp_scale_put_count(b, s->times_last);
-    gp_buf_puts(b, " of ");
-    gp_scale_put_count(b, s->matched);
-    gp_buf_puts(b, " collectives; the others waited ");
-    gp_scale_put(b, GP_UNIT_NS, s->caused_wait_ns);
-    gp_buf_puts(b, " for it.");
+    gp_buf_printf(b, "%s of %s collectives; the others waited %s for it.", GP_COUNTED(s->times_last),
+                  GP_COUNTED(s->matched), GP_NS(s->caused_wait_ns));
     gp_hta_put_residual(b, h);
     gp_report_take_verdict(r, GP_TONE_WARN, b);
 }

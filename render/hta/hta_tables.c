@@ -76,9 +76,9 @@ static void add_devices(struct gp_hta_tables *m)
     t->detail = h->devices.n < 2;
     if (!h->bound.devices) return;
     struct gp_buf more = {0};
-    gp_buf_puts(&more, "and ");
-    gp_scale_put_count(&more, h->bound.devices);
-    gp_buf_puts(&more, " more, which --all-ranks shows; these are the slowest, the fastest and a sample");
+    gp_buf_printf(&more,
+                  "and %s more, which --all-ranks shows; these are the slowest, the fastest and a sample",
+                  GP_COUNTED(h->bound.devices));
     t->more = gp_report_str(m->r, more.data, more.n);
     gp_buf_release(&more);
 }

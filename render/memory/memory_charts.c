@@ -149,8 +149,7 @@ static void put_mark(struct curve *c, int64_t time_ns, const char *words, int64_
     double x = (double)at_time(c, time_ns) / 100;
     bool right = x > (LEFT + RIGHT) / 2;
     gp_plot_line(c->w, "mark", x, TOP, x, TOP + HEIGHT);
-    gp_buf_printf(&c->text, "%s ", words);
-    gp_scale_put(&c->text, GP_UNIT_BYTES, bytes);
+    gp_buf_printf(&c->text, "%s %s", words, GP_BYTES(bytes));
     gp_plot_text(c->w, right ? "halo end" : "halo", right ? x - 3 : x + 3, TOP - 7, &c->text);
 }
 
@@ -170,8 +169,7 @@ static void put_span(struct lanes *lanes, const char *class, int64_t from_ns, in
     if (width < 1 || lanes->boxes >= MOST_BOXES) return;
     lanes->boxes++;
     gp_text_fit(&c->text, text, n, 200);
-    gp_buf_puts(&c->text, ": ");
-    gp_scale_put(&c->text, GP_UNIT_NS, to_ns > from_ns ? to_ns - from_ns : 0);
+    gp_buf_printf(&c->text, ": %s", GP_NS(to_ns > from_ns ? to_ns - from_ns : 0));
     gp_plot_rect(c->w, class, x, y, width - .4, LANE - 2, &c->text);
     if (width < LEAST_TEXT) return;
     gp_text_fit_name(&c->text, text, n, (size_t)width / CHARACTER);
@@ -300,12 +298,9 @@ static void put_words(struct map *p)
     const struct piece *e = &p->piece;
     struct gp_buf *b = &p->text;
     b->n = 0;
-    gp_scale_put(b, GP_UNIT_BYTES, e->bytes);
-    gp_buf_printf(b, " %s", words[e->state]);
-    if (e->blocks > 1) {
-        gp_buf_printf(b, " in %u blocks, the largest ", (unsigned)e->blocks);
-        gp_scale_put(b, GP_UNIT_BYTES, e->largest);
-    }
+    gp_buf_printf(b, "%s %s", GP_BYTES(e->bytes), words[e->state]);
+    if (e->blocks > 1)
+        gp_buf_printf(b, " in %u blocks, the largest %s", (unsigned)e->blocks, GP_BYTES(e->largest));
     if (e->state == GP_BLOCK_INACTIVE || e->life == UINT32_MAX) return;
     const struct gp_memory_life *l = &p->d->lives.at[e->life];
     gp_sid key = p->d->sites.at[l->site].key;
@@ -390,14 +385,9 @@ static void put_caption(struct map *p, const struct gp_memory_pool *pool)
     gp_buf_printf(b, "%s blocks%s", pool->large ? "large" : "small", pool->expandable ? ", expandable" : "");
     if (pool->stream) gp_buf_printf(b, ", stream 0x%llx", (unsigned long long)pool->stream);
     gp_page_take(p->w, b, "strong", NULL);
-    gp_buf_puts(b, " ");
-    gp_scale_put(b, GP_UNIT_BYTES, pool->reserved);
-    gp_buf_printf(b, " in %u segment%s, ", (unsigned)pool->segments, pool->segments == 1 ? "" : "s");
-    gp_scale_put(b, GP_UNIT_BYTES, pool->active);
-    gp_buf_puts(b, " in use, largest free block ");
-    gp_scale_put(b, GP_UNIT_BYTES, pool->largest_free);
-    gp_buf_puts(b, "; one line is ");
-    gp_scale_put(b, GP_UNIT_BYTES, pool->reserved / p->lines);
+    gp_buf_printf(b, " %s in %u segment%s, %s in use, largest free block %s; one line is %s",
+                  GP_BYTES(pool->reserved), (unsigned)pool->segments, pool->segments == 1 ? "" : "s",
+                  GP_BYTES(pool->active), GP_BYTES(pool->largest_free), GP_BYTES(pool->reserved / p->lines));
     gp_page_element(p->w, "span", NULL, b->data, b->n);
     gp_svg_close(p->w);
 }

@@ -51,13 +51,9 @@ static void put_facts(struct gp_buf *b, const struct gp_memory *m)
     }
     if (m->devices.n == 1) gp_memory_device_put(b, m, &m->devices.at[0]);
     else gp_buf_printf(b, "%zu devices", m->devices.n);
-    if (allocations || frees || !sums) {
-        gp_buf_puts(b, " \xC2\xB7 ");
-        gp_scale_put_count(b, allocations);
-        gp_buf_puts(b, " allocations \xC2\xB7 ");
-        gp_scale_put_count(b, frees);
-        gp_buf_puts(b, " frees");
-    }
+    if (allocations || frees || !sums)
+        gp_buf_printf(b, " \xC2\xB7 %s allocations \xC2\xB7 %s frees", GP_COUNTED(allocations),
+                      GP_COUNTED(frees));
 }
 
 static void put_links(void *page)
@@ -76,11 +72,7 @@ static void put_figure(struct page *p, const char *name, int64_t bytes, const ch
 {
     struct gp_page_figure *f = gp_page_figure(&p->doc, name);
     gp_scale_put(&f->value, GP_UNIT_BYTES, bytes > 0 ? bytes : 0);
-    if (whole > 0) {
-        gp_buf_puts(&f->words, "of ");
-        gp_scale_put(&f->words, GP_UNIT_BYTES, whole);
-        gp_buf_putc(&f->words, ' ');
-    }
+    if (whole > 0) gp_buf_printf(&f->words, "of %s ", GP_BYTES(whole));
     gp_buf_puts(&f->words, of);
 }
 

@@ -234,7 +234,7 @@ void gp_memory_report(struct gp_report *r, struct gp_memory *m, const struct gp_
 /* The sentences of the answer, as an expert would begin. */
 enum { DEVICES_MOST = 8, NAMED_MOST = 2, STEPS_MOST = 1000000, NAME_MOST = 120 };
 
-static void put_bytes(struct gp_buf *b, int64_t v) { gp_scale_put(b, GP_UNIT_BYTES, v < 0 ? 0 : v); }
+#define BYTES(v) GP_BYTES((v) < 0 ? 0 : (v))
 
 static void put_name(struct gp_buf *b, const struct gp_memory *m, gp_sid sid)
 {
@@ -255,15 +255,11 @@ static void summarize_changes(struct gp_report *r, struct gp_buf *b, const struc
     int64_t now = 0;
     if (!m->compared) return;
     for (size_t i = 0; i < m->holders.n; i++) now += m->holders.at[i].bytes;
-    if (now == m->base_bytes) {
-        gp_buf_puts(b, "As much memory is held as in the base: ");
-        put_bytes(b, now);
-    } else {
-        put_bytes(b, now);
-        gp_buf_puts(b, " are held, ");
-        put_bytes(b, now > m->base_bytes ? now - m->base_bytes : m->base_bytes - now);
-        gp_buf_puts(b, now > m->base_bytes ? " more than in the base" : " less than in the base");
-    }
+    if (now == m->base_bytes) gp_buf_printf(b, "As much memory is held as in the base: %s", BYTES(now));
+    else
+        gp_buf_printf(b, "%s are held, %s %s than in the base", BYTES(now),
+                      BYTES(now > m->base_bytes ? now - m->base_bytes : m->base_bytes - now),
+                      now > m->base_bytes ? "more" : "less");
     if (m->changes.n && m->changes.at[0].bytes != m->changes.at[0].base_bytes) {
         gp_buf_puts(b, "; the largest change is ");
         /* "+1.23 MB", "-4 B". */
@@ -302,24 +298,17 @@ static void summarize_oom(struct gp_report *r, struct gp_buf *b, const struct gp
     if (!d->ooms.n) return;
     const struct gp_memory_oom *o = &d->ooms.at[d->ooms.n - 1];
     gp_memory_device_put(b, m, d);
-    gp_buf_puts(b, " ran out of memory: ");
-    put_bytes(b, o->requested);
-    gp_buf_puts(b, " were requested while ");
+    gp_buf_printf(b, " ran out of memory: %s were requested while ", BYTES(o->requested));
     if (o->verdict == GP_OOM_FRAGMENTATION) {
-        put_bytes(b, o->reserved - o->active);
-        gp_buf_puts(b, " were cached");
-        if (d->fragmentation.known && d->fragmentation.largest_free < o->requested) {
-            gp_buf_puts(b, ", but the largest free block has ");
-            put_bytes(b, d->fragmentation.largest_free);
-        }
+        gp_buf_printf(b, "%s were cached", BYTES(o->reserved - o->active));
+        if (d->fragmentation.known && d->fragmentation.largest_free < o->requested)
+            gp_buf_printf(b, ", but the largest free block has %s", BYTES(d->fragmentation.largest_free));
         gp_buf_puts(b, ": fragmentation");
     } else {
-        put_bytes(b, o->allocated);
-        gp_buf_puts(b, " were allocated and the device had ");
-        put_bytes(b, o->device_free);
-        gp_buf_puts(b, " free: ");
-        gp_buf_puts(b, o->verdict == GP_OOM_OTHERS ? "other processes hold the rest of the device"
-                                                   : "too large for the device");
+        gp_buf_printf(b, "%s were allocated and the device had %s free: %s", BYTES(o->allocated),
+                      BYTES(o->device_free),
+                      o->verdict == GP_OOM_OTHERS ? "other processes hold the rest of the device"
+                                                  : "too large for the device");
         if (o->guessed)
             gp_buf_puts(b, " (a guess: the size of the device is not recorded; --device-memory states it)");
     }
@@ -341,8 +330,7 @@ static void summarize_growth(struct gp_report *r, struct gp_buf *b, const struct
     for (size_t i = 0; i < d->growth.n && i < NAMED_MOST; i++) {
         const struct gp_memory_growth *g = &d->growth.at[i];
         gp_memory_device_put(b, m, d);
-        gp_buf_puts(b, g->certain ? " leaks " : " grows by ");
-        put_bytes(b, g->bytes_per_step);
+        gp_buf_printf(b, " %s %s", g->certain ? "leaks" : "grows by", BYTES(g->bytes_per_step));
         int64_t each = g->blocks / g->steps;
         if (each * g->steps == g->blocks)
             gp_buf_printf(b, " per step (%lld block%s): ", (long long)each, each == 1 ? "" : "s");
@@ -353,11 +341,8 @@ static void summarize_growth(struct gp_report *r, struct gp_buf *b, const struct
         gp_buf_printf(b, " allocates memory that is never freed, in %u of %u steps", (unsigned)g->rises,
                       (unsigned)g->steps);
         int64_t left = g->bytes_per_step > 0 ? (d->total_bytes - d->peak_bytes) / g->bytes_per_step : 0;
-        if (left > 0 && left < STEPS_MOST) {
-            gp_buf_puts(b, "; the device is full after ");
-            gp_scale_put_count(b, (uint64_t)left);
-            gp_buf_puts(b, " more steps");
-        }
+        if (left > 0 && left < STEPS_MOST)
+            gp_buf_printf(b, "; the device is full after %s more steps", GP_COUNTED(left));
         gp_buf_puts(b, ".");
         gp_report_take_verdict(r, g->certain ? GP_TONE_BAD : GP_TONE_WARN, b);
     }
@@ -380,10 +365,9 @@ static void put_peak_place(struct gp_buf *b, const struct gp_memory *m, const st
         return;
     }
     if (!m->untimed) {
-        gp_buf_puts(b, ", ");
-        gp_scale_put(b, GP_UNIT_NS,
-                     d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns));
-        gp_buf_puts(b, in_step ? " into " : " into the history");
+        gp_buf_printf(b, ", %s%s",
+                      GP_NS(d->peak_ns - (in_step ? d->steps.at[d->peak_step].begin_ns : d->begin_ns)),
+                      in_step ? " into " : " into the history");
     } else if (in_step) {
         gp_buf_puts(b, ", in ");
     }
@@ -411,9 +395,7 @@ static void put_largest(struct gp_buf *b, const struct gp_memory *m, const struc
 {
     const struct gp_memory_site *site = h->site == UINT32_MAX ? NULL : &d->sites.at[h->site];
     if (site && site->stand_in && !site->range) return; /* nothing is known */
-    gp_buf_puts(b, "; ");
-    gp_scale_put_share(b, h->bytes, d->peak_bytes);
-    gp_buf_puts(b, " of it: ");
+    gp_buf_printf(b, "; %s of it: ", GP_SHARE(h->bytes, d->peak_bytes));
     if (site && site->stand_in) {
         put_name(b, m, site->range);
         gp_buf_puts(b, ", whose stacks are not recorded");
@@ -441,13 +423,8 @@ static void summarize_peak(struct gp_report *r, struct gp_buf *b, const struct g
     const struct gp_memory_holder *h = m->opts.at == GP_AT_PEAK ? largest(m, d) : NULL;
     if (is_minor(m, d)) return;
     gp_memory_device_put(b, m, d);
-    gp_buf_puts(b, gp_memory_is_state(d) ? " held " : " peaked at ");
-    put_bytes(b, d->peak_bytes);
-    if (d->reserved_at_peak > 0) {
-        gp_buf_puts(b, " allocated of ");
-        put_bytes(b, d->reserved_at_peak);
-        gp_buf_puts(b, " reserved");
-    }
+    gp_buf_printf(b, " %s %s", gp_memory_is_state(d) ? "held" : "peaked at", BYTES(d->peak_bytes));
+    if (d->reserved_at_peak > 0) gp_buf_printf(b, " allocated of %s reserved", BYTES(d->reserved_at_peak));
     if (gp_memory_is_state(d)) gp_buf_puts(b, " when the snapshot was taken");
     put_peak_place(b, m, d);
     if (h && h->bytes > 0) put_largest(b, m, d, h);
@@ -462,13 +439,10 @@ static void summarize_cached(struct gp_report *r, struct gp_buf *b, const struct
     int64_t cached = f->free_whole + f->free_split;
     if (!f->known || d->ooms.n || cached < f->reserved / 5 || cached < (int64_t)100 << 20) return;
     gp_memory_device_put(b, m, d);
-    gp_buf_puts(b, " keeps ");
-    put_bytes(b, cached);
-    gp_buf_puts(b, " in the cache at the end: ");
-    put_bytes(b, f->free_whole);
-    gp_buf_puts(b, " in whole segments, which torch.cuda.empty_cache() returns, and ");
-    put_bytes(b, f->free_split);
-    gp_buf_puts(b, " inside used ones.");
+    gp_buf_printf(b,
+                  " keeps %s in the cache at the end: %s in whole segments, which torch.cuda.empty_cache() "
+                  "returns, and %s inside used ones.",
+                  BYTES(cached), BYTES(f->free_whole), BYTES(f->free_split));
     gp_report_take_verdict(r, GP_TONE_WARN, b);
 }
 
@@ -479,8 +453,7 @@ static void summarize_outside(struct gp_report *r, struct gp_buf *b, const struc
     int64_t sum = 0;
     for (size_t i = 0; i < m->outside.n; i++) sum += m->outside.at[i].bytes;
     if (!sum) return;
-    put_bytes(b, sum);
-    gp_buf_puts(b, " lie outside the allocator, according to the driver; most of it by ");
+    gp_buf_printf(b, "%s lie outside the allocator, according to the driver; most of it by ", BYTES(sum));
     put_name(b, m, m->outside.at[0].who);
     gp_buf_puts(b, ".");
     gp_report_take_verdict(r, GP_TONE_PLAIN, b);
@@ -508,8 +481,7 @@ static void summarize_history(struct gp_report *r, struct gp_buf *b, const struc
     else if (d->history == GP_HISTORY_SUMS)
         gp_buf_puts(b, ": only sums by category were recorded; allocations, frees and churn are unknown");
     else if (d->history == GP_HISTORY_TAIL && d->base_blocks) {
-        gp_buf_puts(b, ": the history begins when ");
-        put_bytes(b, d->base_bytes);
+        gp_buf_printf(b, ": the history begins when %s", BYTES(d->base_bytes));
         if (d->known_base < 0) gp_buf_printf(b, " in %llu blocks", (unsigned long long)d->base_blocks);
         gp_buf_puts(b, " were allocated already");
     }

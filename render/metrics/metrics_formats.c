@@ -157,10 +157,8 @@ static void summarize_measured(struct tables *k)
 {
     const struct gp_metrics *m = k->m;
     k->text.n = k->label.n = 0;
-    gp_scale_put_count(&k->text, m->launches_measured);
-    gp_buf_puts(&k->text, " of ");
-    gp_scale_put_count(&k->text, m->launches);
-    gp_buf_printf(&k->text, " launches measured: %zu metrics", m->columns.n);
+    gp_buf_printf(&k->text, "%s of %s launches measured: %zu metrics", GP_COUNTED(m->launches_measured),
+                  GP_COUNTED(m->launches), m->columns.n);
     put_chips(&k->label, m);
     if (k->label.n) gp_buf_printf(&k->text, " on %s", gp_buf_str(&k->label));
     if (m->passes) gp_buf_printf(&k->text, ", %u %s", m->passes, m->passes == 1 ? "pass" : "passes");
@@ -211,15 +209,11 @@ static void summarize_bound(struct tables *k, const struct gp_ceilings *measured
     if (!known) gp_buf_puts(&k->text, " has an unknown bound, as its work was not counted");
     for (int i = 0; i < GP_REGIME_COUNT; i++) {
         if ((known && i == most) || of[i] * 20 <= all_ns) continue;
-        gp_buf_puts(&k->text, ", ");
-        gp_scale_put_share(&k->text, of[i], all_ns + unplaced_ns);
-        gp_buf_printf(&k->text, " is bound by %s", gp_regime_text((enum gp_regime)i));
+        gp_buf_printf(&k->text, ", %s is bound by %s", GP_SHARE(of[i], all_ns + unplaced_ns),
+                      gp_regime_text((enum gp_regime)i));
     }
-    if (known && unplaced_ns * 20 > all_ns) {
-        gp_buf_puts(&k->text, ", ");
-        gp_scale_put_share(&k->text, unplaced_ns, all_ns + unplaced_ns);
-        gp_buf_puts(&k->text, " is unknown");
-    }
+    if (known && unplaced_ns * 20 > all_ns)
+        gp_buf_printf(&k->text, ", %s is unknown", GP_SHARE(unplaced_ns, all_ns + unplaced_ns));
     if (known && largest[most])
         gp_buf_printf(&k->text, "; mainly %s", gp_string(&names, largest[most]->label));
     if (of[most] > 0) gp_report_verdict(k->r, GP_TONE_PLAIN, "%s.", gp_buf_str(&k->text));
@@ -249,8 +243,7 @@ static void summarize_stalls(struct tables *k)
     if (!s->kernels.n) return;
     const struct gp_stalled *first = &s->kernels.at[0];
     k->text.n = 0;
-    gp_scale_put_count(&k->text, (uint64_t)s->samples);
-    gp_buf_printf(&k->text, " samples of program counters in %zu %s", s->kernels.n,
+    gp_buf_printf(&k->text, "%s samples of program counters in %zu %s", GP_COUNTED(s->samples), s->kernels.n,
                   s->kernels.n == 1 ? "kernel" : "kernels");
     if (gp_stalled_is_sure(first)) {
         gp_buf_puts(&k->text, "; ");

@@ -76,15 +76,12 @@ static void put_bar(struct sheet *h, const struct gp_stall_part *p)
 /* "62.10% of the kernel's samples, +-0.40 points; 1,234 samples; long_scoreboard 1,000, 81%; ...". */
 static void put_words(struct gp_buf *b, const struct gp_stall_part *p)
 {
-    gp_buf_printf(b, "%.2f%% of the kernel's samples, +-%.2f points; ", p->pct, p->error_pct);
-    gp_scale_put_count(b, (uint64_t)p->samples);
-    gp_buf_puts(b, " samples");
+    gp_buf_printf(b, "%.2f%% of the kernel's samples, +-%.2f points; %s samples", p->pct, p->error_pct,
+                  GP_COUNTED(p->samples));
     for (uint32_t r = 0; r <= GP_STALL_COUNT; r++) {
         if (!p->of[r]) continue;
-        gp_buf_printf(b, "; %s ", r < GP_STALL_COUNT ? gp_stall_name((enum gp_stall)r) : "issued");
-        gp_scale_put_count(b, (uint64_t)p->of[r]);
-        gp_buf_puts(b, ", ");
-        gp_scale_put_share(b, p->of[r], p->samples);
+        gp_buf_printf(b, "; %s %s, %s", r < GP_STALL_COUNT ? gp_stall_name((enum gp_stall)r) : "issued",
+                      GP_COUNTED(p->of[r]), GP_SHARE(p->of[r], p->samples));
     }
 }
 
@@ -221,8 +218,7 @@ static void put_legend(struct sheet *h)
         gp_page_open(h->w, "li", NULL);
         put_block(h->w, class_of(c), 0);
         gp_page_text(h->w, words_of(c));
-        gp_buf_putc(&h->text, ' ');
-        gp_scale_put_share(&h->text, samples, h->k->samples);
+        gp_buf_printf(&h->text, " %s", GP_SHARE(samples, h->k->samples));
         gp_page_take(h->w, &h->text, "b", NULL);
         gp_svg_close(h->w);
     }
@@ -250,8 +246,7 @@ static void put_kernel(struct sheet *h, bool open, const struct gp_listing *code
     gp_svg_attr(h->w, "title", gp_string(h->s->strings, k->label));
     gp_page_text(h->w, gp_string(h->s->strings, k->brief));
     gp_svg_close(h->w);
-    gp_scale_put_count(&h->text, (uint64_t)k->samples);
-    gp_buf_puts(&h->text, " samples");
+    gp_buf_printf(&h->text, "%s samples", GP_COUNTED(k->samples));
     gp_page_take(h->w, &h->text, "span", "count");
     gp_svg_close(h->w);
     if (gp_stalled_is_sure(k)) {

@@ -143,12 +143,8 @@ static void draw_title(struct plot *p, const struct gp_roofline_point *q)
 {
     const struct gp_roof *roof = gp_roofline_nearest(p->r, q);
     gp_text_clean(&p->text, name_of(p, q->label), gp_string_len(p->c->names, q->label));
-    gp_buf_putc(&p->text, '\n');
-    gp_scale_put_count(&p->text, q->count);
-    gp_buf_puts(&p->text, q->count == 1 ? " kernel, " : " kernels, ");
-    gp_scale_put(&p->text, GP_UNIT_NS, q->total_ns);
-    gp_buf_printf(&p->text, ", %.1f%% of the total time", 100 * (double)q->total_ns / p->all_ns);
-    gp_buf_putc(&p->text, '\n');
+    gp_buf_printf(&p->text, "\n%s kernel%s, %s, %.1f%% of the total time\n", GP_COUNTED(q->count),
+                  q->count == 1 ? "" : "s", GP_NS(q->total_ns), 100 * (double)q->total_ns / p->all_ns);
     if (q->flops > 0) {
         gp_roofline_put_rate(&p->text, gp_roofline_flops_per_s(q), "FLOP/s");
         if (q->bytes_high > 0) {
@@ -326,9 +322,10 @@ static void draw_rug(struct plot *p)
     if (p->r->latency_ns <= 0) return;
     double height = fmax(share * (p->f.y.at - p->f.y.end), 2);
     gp_page_open(p->w, "g", "rug");
-    gp_buf_puts(&p->text, "Kernels barely longer than an empty one, too short for either roof: ");
-    gp_scale_put(&p->text, GP_UNIT_NS, p->r->latency_ns);
-    gp_buf_printf(&p->text, ", %.1f%% of the total time", 100 * share);
+    gp_buf_printf(
+        &p->text,
+        "Kernels barely longer than an empty one, too short for either roof: %s, %.1f%% of the total time",
+        GP_NS(p->r->latency_ns), 100 * share);
     gp_plot_title(p->w, &p->text);
     gp_plot_rect(p->w, "k-idle", p->f.x.at, bottom - height, RUG, height, NULL);
     gp_buf_puts(&p->text, p->c->narrow ? "too short: " : "too short for either: ");

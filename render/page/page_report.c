@@ -65,12 +65,8 @@ enum { PAPER_ROWS = 40 };
 
 static void put_count(struct gp_svg *w, struct gp_buf *text, size_t rows, size_t shown)
 {
-    if (shown < rows) {
-        gp_scale_put_count(text, shown);
-        gp_buf_puts(text, " of ");
-    }
-    gp_scale_put_count(text, rows);
-    gp_buf_puts(text, rows == 1 ? " row" : " rows");
+    if (shown < rows) gp_buf_printf(text, "%s of ", GP_COUNTED(shown));
+    gp_buf_printf(text, "%s row%s", GP_COUNTED(rows), rows == 1 ? "" : "s");
     gp_page_take(w, text, "span", "count");
 }
 
@@ -180,14 +176,8 @@ static void put_rest(struct gp_svg *w, struct gp_buf *text, const struct gp_repo
                      size_t shown, bool only_json)
 {
     if (shown < rows) {
-        gp_buf_puts(text, "The first ");
-        gp_scale_put_count(text, shown);
-        gp_buf_puts(text, " of ");
-        gp_scale_put_count(text, rows);
-        gp_buf_puts(text, " rows; --format ");
-        gp_buf_puts(text, only_json ? "json" : "csv --table ");
-        gp_buf_puts(text, only_json ? "" : t->id);
-        gp_buf_puts(text, " has them all.");
+        gp_buf_printf(text, "The first %s of %s rows; --format %s%s has them all.", GP_COUNTED(shown),
+                      GP_COUNTED(rows), only_json ? "json" : "csv --table ", only_json ? "" : t->id);
         gp_page_take(w, text, "p", "more");
     }
     if (t->more) gp_page_put(w, "p", "more", t->more);

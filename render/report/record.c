@@ -237,9 +237,7 @@ static void put_left(struct gp_report *r, struct gp_report_table *t, size_t left
 {
     if (!left) return;
     struct gp_buf b = {0};
-    gp_buf_puts(&b, "and ");
-    gp_scale_put_count(&b, left);
-    gp_buf_puts(&b, " more");
+    gp_buf_printf(&b, "and %s more", GP_COUNTED(left));
     if (sum->i) {
         gp_buf_puts(&b, left > 1 ? ", together " : ", ");
         gp_cell_put(&b, sum);

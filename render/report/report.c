@@ -168,8 +168,7 @@ static void put_us(struct gp_buf *b, int64_t ns)
 {
     uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
     if (ns < 0) gp_buf_putc(b, '-');
-    gp_scale_put_count(b, size / 1000);
-    gp_buf_printf(b, ".%03u", (unsigned)(size % 1000));
+    gp_buf_printf(b, "%s.%03u", GP_COUNTED(size / 1000), (unsigned)(size % 1000));
 }
 
 static void put_change_pct(struct gp_buf *b, double pct)
@@ -251,12 +250,9 @@ void gp_inputs_quality(struct gp_report *r, const struct gp_strings *s, const st
 
 void gp_step_time_put(struct gp_buf *b, int64_t mean_ns, int64_t median_ns, uint64_t timed, bool whole)
 {
-    gp_scale_put(b, GP_UNIT_NS, mean_ns);
-    gp_buf_puts(b, timed > 1 ? " (mean of " : " (");
-    gp_scale_put_count(b, timed);
-    gp_buf_puts(b, whole ? " whole step" : " partial step");
+    gp_buf_printf(b, "%s (%s%s %s step", GP_NS(mean_ns), timed > 1 ? "mean of " : "", GP_COUNTED(timed),
+                  whole ? "whole" : "partial");
     if (timed > 1) gp_buf_putc(b, 's');
     if (timed <= 2) return;
-    gp_buf_puts(b, "; median ");
-    gp_scale_put(b, GP_UNIT_NS, median_ns);
+    gp_buf_printf(b, "; median %s", GP_NS(median_ns));
 }

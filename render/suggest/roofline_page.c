@@ -20,23 +20,15 @@ enum { MARGIN = 24, HEAD = 92, FOOT = 18, COLUMNS = 122, LINE = 18 };
 static void put_coverage(struct gp_buf *b, const struct gp_roofline *r)
 {
     int64_t all = gp_roofline_total_ns(r), shown = all - r->latency_ns - r->unknown_ns;
-    gp_scale_put_share(b, shown, all);
-    gp_buf_puts(b, " of the kernel time is in the chart");
-    if (r->latency_ns > 0) {
-        gp_buf_puts(b, "; ");
-        gp_scale_put_share(b, r->latency_ns, all);
-        gp_buf_puts(b, " is in kernels barely longer than an empty one, in the left column");
-    }
-    if (r->unknown_ns > 0) {
-        gp_buf_puts(b, "; for ");
-        gp_scale_put_share(b, r->unknown_ns, all);
-        gp_buf_puts(b, " the work is unknown");
-    }
+    gp_buf_printf(b, "%s of the kernel time is in the chart", GP_SHARE(shown, all));
+    if (r->latency_ns > 0)
+        gp_buf_printf(b, "; %s is in kernels barely longer than an empty one, in the left column",
+                      GP_SHARE(r->latency_ns, all));
+    if (r->unknown_ns > 0) gp_buf_printf(b, "; for %s the work is unknown", GP_SHARE(r->unknown_ns, all));
     gp_buf_putc(b, '.');
     if (r->measured_ns <= 0) return;
-    gp_buf_puts(b, " Of all kernel time, ");
-    gp_scale_put_share(b, r->measured_ns, all);
-    gp_buf_puts(b, " is placed by measured bytes, not by a model.");
+    gp_buf_printf(b, " Of all kernel time, %s is placed by measured bytes, not by a model.",
+                  GP_SHARE(r->measured_ns, all));
 }
 
 /* "Roofs, from the data sheet of the device: memory 4.80 TB/s, bf16 989 TFLOP/s." */

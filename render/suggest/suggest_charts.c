@@ -121,8 +121,7 @@ static void put_part(struct gp_svg *w, const struct parts *p, const struct part 
     int64_t from = clamped(before, p->whole_ns), to = clamped(before + one->ns, p->whole_ns);
     gp_svg_open(w, "g");
     gp_svg_open(w, "title");
-    gp_buf_printf(&b, "%s: ", one->name);
-    gp_scale_put(&b, GP_UNIT_NS, one->ns);
+    gp_buf_printf(&b, "%s: %s", one->name, GP_NS(one->ns));
     gp_svg_text(w, b.data, b.n);
     gp_svg_newline(w);
     gp_svg_text(w, one->full, strlen(one->full));
@@ -199,10 +198,7 @@ static void put_key(struct gp_svg *w, const char *k, const char *words, int64_t 
     struct gp_buf b = {0};
     gp_page_open(w, "li", NULL);
     gp_page_swatch(w, k);
-    gp_buf_printf(&b, "%s ", words);
-    gp_scale_put(&b, GP_UNIT_NS, ns);
-    gp_buf_puts(&b, ", ");
-    gp_scale_put_share(&b, ns, whole);
+    gp_buf_printf(&b, "%s %s, %s", words, GP_NS(ns), GP_SHARE(ns, whole));
     gp_svg_text(w, b.data, b.n);
     gp_svg_close(w);
     gp_buf_release(&b);

@@ -18,14 +18,6 @@ enum {
     LABEL_COLUMNS = 32,
 };
 
-static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
-
-static void put_count(struct gp_buf *b, uint64_t n, const char *one, const char *many)
-{
-    gp_scale_put_count(b, n);
-    gp_buf_printf(b, " %s", n == 1 ? one : many);
-}
-
 /* ---- nodes ---- */
 
 /* The members [FIRST, END) of a chain as one node. */
@@ -50,10 +42,8 @@ static void put_label(struct gp_buf *b, const struct gp_suggest *s, const struct
     if (function > n || !function) function = n;
     put_line(b, label, function);
     if (function < n) put_line(b, label + function, n - function);
-    put_time(b, k->ns);
-    if (!k->bytes) return;
-    gp_buf_puts(b, ", ");
-    gp_scale_put(b, GP_UNIT_BYTES, k->bytes);
+    gp_scale_put(b, GP_UNIT_NS, k->ns);
+    if (k->bytes) gp_buf_printf(b, ", %s", GP_BYTES(k->bytes));
 }
 
 static void put_node(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c,
@@ -68,9 +58,7 @@ static void put_node(struct gp_buf *b, const struct gp_suggest *s, const struct 
         uint32_t n = p.end - p.first;
         int64_t ns = 0;
         for (uint32_t i = 0; i < n; i++) ns += k[i].ns;
-        put_count(b, n, "more kernel", "more kernels");
-        gp_buf_puts(b, "\\n");
-        put_time(b, ns);
+        gp_buf_printf(b, "%s more kernel%s\\n%s", GP_COUNTED(n), n == 1 ? "" : "s", GP_NS(ns));
     } else put_label(b, s, k);
     gp_buf_puts(b, "\", tooltip=\"");
     if (!fold) gp_dot_text(b, gp_suggest_str(s, k->name), gp_string_len(&s->strings, k->name));
@@ -78,9 +66,9 @@ static void put_node(struct gp_buf *b, const struct gp_suggest *s, const struct 
     gp_dot_color(b, fill);
     gp_buf_puts(b, ", fontcolor=");
     gp_dot_color(b, gp_palette_text(fill));
-    gp_buf_printf(b, ", class=\"k-%s\"",
-                  gp_palette_class(fold ? GP_FRAME_RANGE : (enum gp_frame_kind)k->kind));
-    gp_buf_puts(b, fold ? ", style=\"filled,dashed\"];\n" : "];\n");
+    gp_buf_printf(b, ", class=\"k-%s\"%s",
+                  gp_palette_class(fold ? GP_FRAME_RANGE : (enum gp_frame_kind)k->kind),
+                  fold ? ", style=\"filled,dashed\"];\n" : "];\n");
 }
 
 static void put_edge(struct gp_buf *b, const struct gp_suggest *s, const struct gp_suggest_chain *c,
@@ -90,13 +78,8 @@ static void put_edge(struct gp_buf *b, const struct gp_suggest *s, const struct 
     bool sure = bytes && to.end - to.first == 1 && from.end - from.first == 1;
     gp_buf_printf(b, "    c%016" PRIx64 "_%u -> c%016" PRIx64 "_%u [", c->signature, from.first, c->signature,
                   to.first);
-    if (sure) {
-        gp_buf_puts(b, "label=\"");
-        gp_scale_put(b, GP_UNIT_BYTES, bytes);
-        gp_buf_puts(b, "\"];\n");
-    } else {
-        gp_buf_puts(b, "style=dashed];\n");
-    }
+    if (sure) gp_buf_printf(b, "label=\"%s\"];\n", GP_BYTES(bytes));
+    else gp_buf_puts(b, "style=dashed];\n");
 }
 
 /* ---- clusters ---- */
@@ -130,17 +113,10 @@ static void put_cluster(struct gp_buf *b, const struct gp_suggest *s, const stru
 {
     gp_buf_printf(b, "  subgraph cluster_%016" PRIx64 " {\n    label=\"", c->signature);
     put_times(b, c->count, s->step.steps);
-    gp_buf_puts(b, s->step.found ? " per step, " : ", ");
-    put_time(b, c->total_ns);
-    gp_buf_puts(b, s->step.found ? " per step; one kernel instead saves " : "; one kernel instead saves ");
-    if (c->saved_low_ns) {
-        put_time(b, c->saved_low_ns);
-        gp_buf_puts(b, " to ");
-    } else {
-        gp_buf_puts(b, "up to ");
-    }
-    put_time(b, c->saved_high_ns);
-    gp_buf_puts(b, " of GPU time\\l\";\n");
+    const char *each = s->step.found ? " per step" : "";
+    gp_buf_printf(b, "%s, %s%s; one kernel instead saves %s to %s of GPU time\\l\";\n", each,
+                  GP_NS(c->total_ns), each, c->saved_low_ns ? GP_NS(c->saved_low_ns) : "up",
+                  GP_NS(c->saved_high_ns));
     uint32_t n = nodes_of(c);
     for (uint32_t i = 0; i < n; i++) put_node(b, s, c, part_of(c, i));
     for (uint32_t i = 1; i < n; i++) put_edge(b, s, c, part_of(c, i - 1), part_of(c, i));
@@ -157,19 +133,15 @@ static void put_title(struct gp_buf *b, const struct gp_suggest *s, size_t shown
         gp_buf_puts(b, GP_UNTIMED_TEXT);
     } else if (shown) {
         gp_buf_puts(b, "Chains of kernels that a single kernel could replace");
-        if (s->step.found) {
-            gp_buf_puts(b, ", in a step of ");
-            put_time(b, s->step.step_ns);
-        }
+        if (s->step.found) gp_buf_printf(b, ", in a step of %s", GP_NS(s->step.step_ns));
         gp_buf_puts(b, ". Edge labels: bytes that would not go through memory; dashed: uncertain");
     } else {
         gp_buf_puts(b, "no chains of kernels that a single kernel could replace");
     }
     if (left) {
-        gp_buf_puts(b, "\\lNot shown: ");
-        put_count(b, left, "kind of chain, ", "kinds of chains, ");
-        put_time(b, left_ns);
-        if (s->step.found) gp_buf_puts(b, " per step");
+        gp_buf_printf(b, "\\lNot shown: %s %s", GP_COUNTED(left),
+                      left == 1 ? "kind of chain" : "kinds of chains");
+        gp_buf_printf(b, ", %s%s", GP_NS(left_ns), s->step.found ? " per step" : "");
     }
     gp_buf_puts(b, "\\l\";\n");
 }

@@ -45,11 +45,8 @@ static void put_facts(struct page *p)
     else gp_buf_puts(b, "the whole trace: it has no steps");
     if (t->warm_up) gp_buf_printf(b, ", %u warm-up left out", (unsigned)t->warm_up);
     if (t->rank >= 0) gp_buf_printf(b, " \xC2\xB7 rank %d", (int)t->rank);
-    gp_buf_puts(b, " \xC2\xB7 ");
-    gp_scale_put_count(b, t->kernels);
-    gp_buf_puts(b, " GPU events and ");
-    gp_scale_put_count(b, t->launches);
-    gp_buf_puts(b, t->found ? " launches per step" : " launches in all");
+    gp_buf_printf(b, " \xC2\xB7 %s GPU events and %s launches %s", GP_COUNTED(t->kernels),
+                  GP_COUNTED(t->launches), t->found ? "per step" : "in all");
 }
 
 static struct gp_page_figure *figure(struct page *p, const char *name, const char *words)
@@ -178,11 +175,9 @@ static void put_reasons(struct page *p, const struct gp_suggestion *one)
     put_reason_sid(p, "For a narrower interval", one->to_know);
     if (one->resource_high_ns > 0) {
         if (one->resource_low_ns > 0) gp_scale_put(&p->text, GP_UNIT_NS, one->resource_low_ns);
-        gp_buf_puts(&p->text, one->resource_low_ns > 0 ? " to " : "at most ");
-        gp_scale_put(&p->text, GP_UNIT_NS, one->resource_high_ns);
-        gp_buf_puts(&p->text, " of the ");
-        gp_scale_put(&p->text, GP_UNIT_NS, one->current_ns);
-        gp_buf_puts(&p->text, " that it takes now");
+        gp_buf_printf(&p->text, "%s%s of the %s that it takes now",
+                      one->resource_low_ns > 0 ? " to " : "at most ", GP_NS(one->resource_high_ns),
+                      GP_NS(one->current_ns));
         put_reason(p, "Saved by the change itself", p->text.data, p->text.n);
         p->text.n = 0;
     }
@@ -330,9 +325,9 @@ static void put_kernels(void *page)
 {
     struct page *p = page;
     if (p->s->empty_ns > 0) {
-        gp_buf_puts(&p->text, "An empty kernel takes about ");
-        gp_scale_put(&p->text, GP_UNIT_NS, p->s->empty_ns);
-        gp_buf_puts(&p->text, " here; kernels barely longer are bound by overhead.");
+        gp_buf_printf(&p->text,
+                      "An empty kernel takes about %s here; kernels barely longer are bound by overhead.",
+                      GP_NS(p->s->empty_ns));
         gp_page_take(&p->w, &p->text, "p", "note");
     }
     gp_suggest_put_ceilings(&p->text, p->s);

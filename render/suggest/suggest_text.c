@@ -13,8 +13,6 @@ static const char *unit_of(const struct gp_suggest *s) { return s->step.found ? 
 
 /* ---- sentences ---- */
 
-static void put_ns(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
-
 /* Where " ms" of "1.47 ms" begins. */
 static size_t unit_at(const struct gp_buf *b)
 {
@@ -32,9 +30,9 @@ static bool same_unit(struct gp_buf *a, struct gp_buf *b)
 static void put_interval(struct gp_buf *b, int64_t low, int64_t high, int64_t whole_ns)
 {
     struct gp_buf from = {0}, to = {0}, whole = {0};
-    put_ns(&from, low);
-    put_ns(&to, high);
-    put_ns(&whole, whole_ns);
+    gp_scale_put(&from, GP_UNIT_NS, low);
+    gp_scale_put(&to, GP_UNIT_NS, high);
+    gp_scale_put(&whole, GP_UNIT_NS, whole_ns);
     bool several = low >= 0 && strcmp(gp_buf_str(&from), gp_buf_str(&to)) != 0, alike = same_unit(&from, &to);
     if (several) gp_buf_put(b, from.data, alike ? unit_at(&from) : from.n);
     if (several) gp_buf_puts(b, " to ");
@@ -56,9 +54,7 @@ static void put_saving(struct gp_buf *b, const struct gp_suggest *s, const struc
     int64_t whole_ns = s->step.unprofiled_ns;
     gp_buf_puts(b, "about ");
     put_interval(b, -1, one->saving_ns, whole_ns);
-    gp_buf_puts(b, " of ");
-    put_ns(b, whole_ns);
-    gp_buf_printf(b, " %s", unit_of(s));
+    gp_buf_printf(b, " of %s %s", GP_NS(whole_ns), unit_of(s));
     put_range(b, one->saving_low_ns, one->saving_high_ns, whole_ns);
 }
 
@@ -102,8 +98,7 @@ static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
             if (parts[i].ns > most->ns) most = &parts[i];
         if (told && most->ns < p->whole_ns / 100) return;
         if (told) gp_buf_puts(b, ", ");
-        gp_scale_put_share(b, most->ns, p->whole_ns);
-        gp_buf_printf(b, " %s", most->words);
+        gp_buf_printf(b, "%s %s", GP_SHARE(most->ns, p->whole_ns), most->words);
         most->ns = -1;
     }
 }
@@ -121,9 +116,8 @@ static bool differs_unprofiled(const struct gp_suggest_step *s)
 static void put_unprofiled(struct gp_buf *b, const struct gp_suggest_step *s)
 {
     if (!differs_unprofiled(s)) return;
-    gp_buf_puts(b, s->unprofiled_source == GP_UNPROFILED_MODEL ? ", about " : ", ");
-    put_ns(b, s->unprofiled_ns);
-    gp_buf_printf(b, " without %s (", s->recorder ? s->recorder : "the recorder");
+    gp_buf_printf(b, ", %s%s without %s (", s->unprofiled_source == GP_UNPROFILED_MODEL ? "about " : "",
+                  GP_NS(s->unprofiled_ns), s->recorder ? s->recorder : "the recorder");
     if (s->unprofiled_low_ns < s->unprofiled_high_ns) {
         put_interval(b, s->unprofiled_low_ns, s->unprofiled_high_ns, s->unprofiled_ns);
         gp_buf_puts(b, ", ");
@@ -139,8 +133,7 @@ static void summarize_step(struct gp_report *r, const struct gp_suggest *s, bool
         gp_step_time_put(&b, s->step.step_ns, s->step.median_ns, s->step.timed, s->step.whole);
         gp_buf_puts(&b, s->step.warm_up ? ", without the warm-up)" : ")");
     } else {
-        gp_buf_puts(&b, "The trace takes ");
-        put_ns(&b, s->step.step_ns);
+        gp_buf_printf(&b, "The trace takes %s", GP_NS(s->step.step_ns));
     }
     put_unprofiled(&b, &s->step);
     enum gp_regime regime = (enum gp_regime)s->regime;
@@ -197,8 +190,7 @@ static void summarize_joint(struct gp_report *r, const struct gp_suggest *s)
     if (!n) {
         gp_report_verdict(r, GP_TONE_GOOD, "No rule finds a saving of 0.3%% or more.");
     } else if (n > 1) {
-        gp_buf_puts(&b, "Together: about ");
-        put_ns(&b, s->joint_ns);
+        gp_buf_printf(&b, "Together: about %s", GP_NS(s->joint_ns));
         int64_t sum = 0;
         for (size_t i = 0; i < n; i++) sum = gp_add_saturated(sum, s->suggestions.at[i].saving_ns);
         gp_buf_printf(&b, " %s%s.", unit_of(s), s->joint_ns < sum ? "; they overlap" : "");
@@ -337,23 +329,17 @@ void gp_suggest_put_ceilings(struct gp_buf *b, const struct gp_suggest *s)
     }
     gp_buf_puts(b, ". ");
     if (s->tier_ns[GP_WORK_COUNTERS] > 0) {
-        gp_buf_puts(b, "Hardware counters measured their bytes for ");
-        gp_scale_put_share(b, s->tier_ns[GP_WORK_COUNTERS], all);
-        gp_buf_puts(b, " of their time and their operations for ");
-        gp_scale_put_share(b, s->flops_measured_ns, all);
-        if (s->by_mean_ns > 0) {
-            gp_buf_puts(b, " (for ");
-            gp_scale_put_share(b, s->by_mean_ns, all);
-            gp_buf_puts(b, ", other launches of the kernel stand for the one)");
-        }
+        gp_buf_printf(
+            b, "Hardware counters measured their bytes for %s of their time and their operations for %s",
+            GP_SHARE(s->tier_ns[GP_WORK_COUNTERS], all), GP_SHARE(s->flops_measured_ns, all));
+        if (s->by_mean_ns > 0)
+            gp_buf_printf(b, " (for %s, other launches of the kernel stand for the one)",
+                          GP_SHARE(s->by_mean_ns, all));
         gp_buf_puts(b, ". The rest is modelled: ");
     } else gp_buf_puts(b, "Their work is known ");
-    gp_buf_puts(b, "from shapes for ");
-    gp_scale_put_share(b, s->tier_ns[GP_WORK_SHAPES], all);
-    gp_buf_puts(b, s->tier_ns[GP_WORK_COUNTERS] > 0 ? ", from names and grids for "
-                                                    : " of their time, from names and grids for ");
-    gp_scale_put_share(b, s->tier_ns[GP_WORK_NAMES], all);
-    gp_buf_puts(b, ".");
+    gp_buf_printf(
+        b, "from shapes for %s%s, from names and grids for %s.", GP_SHARE(s->tier_ns[GP_WORK_SHAPES], all),
+        s->tier_ns[GP_WORK_COUNTERS] > 0 ? "" : " of their time", GP_SHARE(s->tier_ns[GP_WORK_NAMES], all));
 }
 
 void gp_suggest_text_write(struct gp_buf *b, const struct gp_suggest_answer *a)

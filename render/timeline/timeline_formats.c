@@ -68,8 +68,7 @@ static void write_page(const struct gp_timeline *tl, const char *title, const ch
 
 static void put_share(struct gp_buf *b, const char *what, int64_t part, const struct gp_activity *a)
 {
-    gp_buf_puts(b, what);
-    gp_scale_put_share(b, part, a->span_ns);
+    gp_buf_printf(b, "%s%s", what, GP_SHARE(part, a->span_ns));
 }
 
 /* Snapshots of an allocator have none. */
@@ -117,20 +116,13 @@ static void put_whole(struct gp_buf *b, const struct gp_timeline_answer *an)
     int64_t recorded_ns = an->l->end_ns - gp_tracks_origin(an->t);
     uint64_t steps = whole ? 0 : steps_in(an->l->hta);
     /* "6 steps, 621 ms", "621 ms from the first to the last GPU event": the whole of the shares. */
-    if (steps) {
-        gp_scale_put_count(b, steps);
-        gp_buf_puts(b, steps > 1 ? " steps, " : " step, ");
-    }
+    if (steps) gp_buf_printf(b, "%s step%s, ", GP_COUNTED(steps), steps > 1 ? "s" : "");
     gp_scale_put(b, GP_UNIT_NS, s.span_ns / (int64_t)s.devices);
     if (s.devices > 1) gp_buf_puts(b, " per GPU");
     if (!steps) gp_buf_puts(b, " from the first to the last GPU event");
-    if (recorded_ns != s.span_ns) {
-        gp_buf_puts(b, steps ? " of " : ", of ");
-        gp_scale_put(b, GP_UNIT_NS, recorded_ns);
-        gp_buf_puts(b, " recorded");
-    }
-    gp_buf_puts(b, ": GPU busy ");
-    gp_scale_put_share(b, s.busy_ns, s.span_ns);
+    if (recorded_ns != s.span_ns)
+        gp_buf_printf(b, "%s%s recorded", steps ? " of " : ", of ", GP_NS(recorded_ns));
+    gp_buf_printf(b, ": GPU busy %s", GP_SHARE(s.busy_ns, s.span_ns));
     put_share(b, ", CPU active ", a.cpu_ns, &a);
     put_share(b, ", both ", a.both_ns, &a);
 }
@@ -202,8 +194,7 @@ static void write_html(void *answer, struct gp_output *to)
                                  .windows = a->windows->at,
                                  .windows_n = a->windows->n};
     gp_timeline_pack(&tl, a->l, &o);
-    gp_scale_put_count(&facts, a->l->n);
-    gp_buf_puts(&facts, " events \xC2\xB7 ");
+    gp_buf_printf(&facts, "%s events \xC2\xB7 ", GP_COUNTED(a->l->n));
     gp_timeline_put_activity(&facts, a);
     write_page(&tl, title_of(a), gp_buf_str(&facts), to);
     a->overview = tl.overview;
