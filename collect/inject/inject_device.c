@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 #include <string.h>
+#include "collect/inject/tracer.h"
 
 enum { MAX_DEVICES = 64 };
 
@@ -18,21 +19,15 @@ struct driver {
     int (*memory)(size_t *bytes, int device);
 };
 
-static void find(void *lib, const char *name, void *to)
-{
-    void *p = dlsym(lib, name);
-    memcpy(to, &p, sizeof p);
-}
-
 static bool find_driver(struct driver *d)
 {
     void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     if (!lib) return false;
-    find(lib, "cuDeviceGetCount", &d->count);
-    find(lib, "cuDeviceGet", &d->get);
-    find(lib, "cuDeviceGetName", &d->name);
-    find(lib, "cuDeviceGetAttribute", &d->attribute);
-    find(lib, "cuDeviceTotalMem_v2", &d->memory);
+    gp_find_symbol(lib, "cuDeviceGetCount", &d->count);
+    gp_find_symbol(lib, "cuDeviceGet", &d->get);
+    gp_find_symbol(lib, "cuDeviceGetName", &d->name);
+    gp_find_symbol(lib, "cuDeviceGetAttribute", &d->attribute);
+    gp_find_symbol(lib, "cuDeviceTotalMem_v2", &d->memory);
     return d->count && d->get && d->name && d->attribute && d->memory;
 }
 

@@ -22,6 +22,8 @@ struct gp_tracer_opts {
     struct gp_shared *shared; /* gets the names of calls and the sizes of records that are known in advance */
 };
 
+/* Set the pointer at TO to what NAME is in LIB; NULL: there is none. */
+void gp_find_symbol(void *lib, const char *name, void *to);
 /* Find and open libcupti and subscribe, before gp_tracer_start(), which does that otherwise; and undo it. */
 bool gp_tracer_open(void);
 /* When that first succeeded, 0: not yet, and the program runs as if there were no CUPTI. */

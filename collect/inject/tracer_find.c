@@ -113,7 +113,7 @@ static void list_candidates(struct candidates *c)
     add_candidate(c, GP_TEXT("libcupti.so.12"), "");
 }
 
-void gp_cupti_load(void *lib, const char *name, void *to)
+void gp_find_symbol(void *lib, const char *name, void *to)
 {
     void *p = dlsym(lib, name);
     memcpy(to, &p, sizeof p);
@@ -122,13 +122,13 @@ void gp_cupti_load(void *lib, const char *name, void *to)
 static bool load_symbols(void *lib, const char *path)
 {
     gp_cupti.library = lib;
-#define X(fn) gp_cupti_load(lib, #fn, &gp_cupti.fn);
+#define X(fn) gp_find_symbol(lib, #fn, &gp_cupti.fn);
     GP_CUPTI_NEEDED(X)
     GP_CUPTI_OPTIONAL(X)
 #undef X
-    gp_cupti_load(lib, "cuptiSubscribe_v2", &gp_cupti.subscribe_v2);
-    gp_cupti_load(lib, "cuptiActivityEnableAllSyncRecords", &gp_cupti.enable_all_syncs);
-    gp_cupti_load(lib, "cuptiActivityEnableCudaEventDeviceTimestamps", &gp_cupti.enable_event_times);
+    gp_find_symbol(lib, "cuptiSubscribe_v2", &gp_cupti.subscribe_v2);
+    gp_find_symbol(lib, "cuptiActivityEnableAllSyncRecords", &gp_cupti.enable_all_syncs);
+    gp_find_symbol(lib, "cuptiActivityEnableCudaEventDeviceTimestamps", &gp_cupti.enable_event_times);
 #define X(fn)                                                                                                \
     if (!gp_cupti.fn) {                                                                                      \
         gp_debug("%s: has no %s", path, #fn);                                                                \
@@ -252,7 +252,7 @@ int gp_tracer_driver_version(void)
     int (*get_version)(int *) = NULL;
     int version = 0;
     void *lib = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    if (lib) gp_cupti_load(lib, "cuDriverGetVersion", &get_version);
+    if (lib) gp_find_symbol(lib, "cuDriverGetVersion", &get_version);
     return get_version && !get_version(&version) ? version : 0;
 }
 

@@ -60,7 +60,6 @@ extern struct gp_cupti {
     void *library;
 } gp_cupti;
 
-void gp_cupti_load(void *lib, const char *name, void *to);
 const char *gp_cupti_text(CUptiResult rc);
 /* Switch records of KIND; a failure is only logged. */
 CUptiResult gp_cupti_switch(CUpti_ActivityKind kind, bool on);

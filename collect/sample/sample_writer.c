@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/buf.h"
 #include "formats/base/map.h"
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt_write.h"

@@ -288,6 +288,15 @@ static int open_path(const char *path, struct gp_err *err)
     return fd;
 }
 
+static struct gp_input *of_descriptor(int fd, const char *path)
+{
+    struct gp_input *in = gp_zalloc(sizeof *in);
+    in->path = gp_strdup(path);
+    in->raw = (struct gp_raw){.fd = fd, .wake_fd = -1, .cap = RAW_BYTES, .buf = gp_alloc(RAW_BYTES)};
+    in->raw.at = in->raw.buf;
+    return in;
+}
+
 struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err)
 {
     bool is_stdin = !path || !strcmp(path, "-");
@@ -306,24 +315,18 @@ struct gp_input *gp_input_open(const char *path, int threads, struct gp_err *err
         if (!is_stdin) close(fd);
         return NULL;
     }
-    struct gp_input *in = gp_zalloc(sizeof *in);
-    in->path = gp_strdup(is_stdin ? "-" : path);
+    struct gp_input *in = of_descriptor(fd, is_stdin ? "-" : path);
     in->close_fd = !is_stdin;
     in->regular = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0;
     in->size = in->regular ? (uint64_t)st.st_size : 0;
     if (S_ISREG(st.st_mode)) posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    in->raw = (struct gp_raw){.fd = fd, .wake_fd = -1, .cap = RAW_BYTES, .buf = gp_alloc(RAW_BYTES)};
-    in->raw.at = in->raw.buf;
     return begin(in, threads);
 }
 
 struct gp_input *gp_input_open_fd(int fd, const char *name, int threads)
 {
-    struct gp_input *in = gp_zalloc(sizeof *in);
-    in->path = gp_strdup(name);
+    struct gp_input *in = of_descriptor(fd, name);
     in->close_fd = true;
-    in->raw = (struct gp_raw){.fd = fd, .wake_fd = -1, .cap = RAW_BYTES, .buf = gp_alloc(RAW_BYTES)};
-    in->raw.at = in->raw.buf;
     return begin(in, threads);
 }
 

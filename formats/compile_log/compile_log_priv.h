@@ -76,6 +76,8 @@ void gp_clog_issue(struct gp_clog_reader *rd, enum gp_clog_issue_kind kind, int6
 struct gp_clog_state *gp_clog_state_of(struct gp_clog_reader *rd);
 /* Its payload, checked against its digest; counts when there is none, which is then empty. */
 struct gp_span_text gp_clog_payload(struct gp_clog_reader *rd);
+/* The first member of an object that is its payload, *END behind it; NULL, and counted, if it is none. */
+const char *gp_clog_payload_object(struct gp_clog_reader *rd, const char **end);
 
 /* ---- JSON ---- */
 

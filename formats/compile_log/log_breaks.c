@@ -323,21 +323,16 @@ void gp_clog_read_cache(struct gp_clog_reader *rd, enum gp_clog_cache_layer laye
                         enum gp_clog_cache_state state)
 {
     struct gp_compile_log *log = rd->log;
-    struct gp_span_text t = gp_clog_payload(rd);
-    struct gp_json_value all, key, v;
+    const char *end, *p = gp_clog_payload_object(rd, &end);
+    struct gp_json_value key, v;
     struct gp_clog_cache c = {.process = gp_clog_state_of(rd)->process,
                               .layer = (uint8_t)layer,
                               .state = (uint8_t)state,
                               .compile_id = rd->context.compile_id,
                               .taken_ns = -1,
                               .saved_ns = -1};
-    const char *at = t.p;
-    if (!t.n || !gp_json_value(at, t.p + t.n, &all, &at) || all.kind != GP_JSON_OBJECT) {
-        gp_clog_issue(rd, GP_CLOG_PAYLOAD, rd->line->offset);
-        return;
-    }
-    const char *p = all.p + 1;
-    while (gp_json_next(&p, t.p + t.n, &key, &v)) {
+    if (!p) return;
+    while (gp_json_next(&p, end, &key, &v)) {
         if (gp_json_is(&key, "key")) c.key = gp_clog_sid(rd, &v);
         else if (gp_json_is(&key, "time_taken_ns")) c.taken_ns = gp_clog_int(&v, -1);
         else if (gp_json_is(&key, "time_saved_ns")) c.saved_ns = gp_clog_int(&v, -1);

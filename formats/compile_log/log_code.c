@@ -231,18 +231,12 @@ static void fill_kernel(struct gp_clog_reader *rd, struct gp_clog_kernel *k, con
 void gp_clog_read_kernel_info(struct gp_clog_reader *rd)
 {
     struct gp_compile_log *log = rd->log;
-    struct gp_span_text t = gp_clog_payload(rd);
+    const char *end, *p = gp_clog_payload_object(rd, &end);
     uint32_t process = gp_clog_state_of(rd)->process;
-    struct gp_json_value all, key, v;
-    const char *at = t.p;
+    struct gp_json_value key, v;
     size_t i = log->graphs.n;
     while (i && log->graphs.at[i - 1].process != process) i--;
-    if (!t.n || !gp_json_value(at, t.p + t.n, &all, &at) || all.kind != GP_JSON_OBJECT) {
-        gp_clog_issue(rd, GP_CLOG_PAYLOAD, rd->line->offset);
-        return;
-    }
-    const char *p = all.p + 1;
-    while (i && gp_json_next(&p, t.p + t.n, &key, &v)) {
+    while (p && i && gp_json_next(&p, end, &key, &v)) {
         const struct gp_clog_graph *g = &log->graphs.at[i - 1];
         gp_sid name = gp_intern(&log->strings, key.p, key.n);
         for (uint32_t k = 0; k < g->n_kernels; k++)

@@ -94,6 +94,17 @@ struct gp_span_text gp_clog_payload(struct gp_clog_reader *rd)
     return (struct gp_span_text){rd->payload.data, rd->payload_n};
 }
 
+const char *gp_clog_payload_object(struct gp_clog_reader *rd, const char **end)
+{
+    struct gp_span_text t = gp_clog_payload(rd);
+    struct gp_json_value all;
+    const char *at = t.p;
+    *end = t.p + t.n;
+    if (t.n && gp_json_value(at, *end, &all, &at) && all.kind == GP_JSON_OBJECT) return all.p + 1;
+    gp_clog_issue(rd, GP_CLOG_PAYLOAD, rd->line->offset);
+    return NULL;
+}
+
 /* ---- MD5 ---- */
 
 enum { BLOCK = 64, LENGTH_AT = 56 };

@@ -88,17 +88,23 @@ static void write_json(void *answer, struct gp_output *to)
     gp_buf_release(&b);
 }
 
+/* The rows from this one on, if there is MORE, behind what B has. */
+static void write_lines(struct gp_buf *b, const struct syntax *x, struct gp_query_answer *a, bool more,
+                        struct gp_output *to)
+{
+    for (; more; more = next(a, to)) {
+        put_line(b, x, a, false);
+        flush(b, to, FLUSH);
+    }
+    flush(b, to, 0);
+    gp_buf_release(b);
+}
+
 static void write_csv(void *answer, struct gp_output *to)
 {
-    struct gp_query_answer *a = answer;
     struct gp_buf b = {0};
-    put_line(&b, &csv, a, true);
-    while (next(a, to)) {
-        put_line(&b, &csv, a, false);
-        flush(&b, to, FLUSH);
-    }
-    flush(&b, to, 0);
-    gp_buf_release(&b);
+    put_line(&b, &csv, answer, true);
+    write_lines(&b, &csv, answer, next(answer, to), to);
 }
 
 static void write_markdown(void *answer, struct gp_output *to)
@@ -113,12 +119,7 @@ static void write_markdown(void *answer, struct gp_output *to)
         gp_buf_puts(&b, v.type == GP_SQL_INT || v.type == GP_SQL_REAL ? "|---:" : "|:---");
     }
     gp_buf_puts(&b, "|\n");
-    for (; more; more = next(a, to)) {
-        put_line(&b, &markdown, a, false);
-        flush(&b, to, FLUSH);
-    }
-    flush(&b, to, 0);
-    gp_buf_release(&b);
+    write_lines(&b, &markdown, a, more, to);
 }
 
 /* ---- text ---- */
