@@ -131,8 +131,7 @@ static void put_sweep_html(void *answer, struct gp_buf *b)
                               .sections = &section,
                               .sections_n = 1,
                               .page = &p,
-                              .json = json.data,
-                              .json_n = json.n};
+                              .json = &json};
     gp_page_write(&p.w, b, &doc);
     gp_buf_release(&json);
     gp_report_release(&r);

@@ -278,12 +278,10 @@ void gp_compile_html_write(struct gp_buf *b, const struct gp_compile_answer *a, 
                              .parts = &gp_page_report,
                              .report = &r,
                              .input = a->input,
-                             .sections = sections,
-                             .sections_n = GP_COUNT(sections),
+                             GP_PAGE_SECTIONS(sections),
                              .page = &p,
                              .options = a->options,
-                             .json = json->data,
-                             .json_n = json->n}};
+                             .json = json}};
     gp_compile_report(&r, c, a->top);
     const char *torch = c->log->processes.n ? gp_compile_str(c, c->log->processes.at[0].torch) : "";
     if (*torch) gp_buf_printf(&p.doc.facts, "torch %s \xC2\xB7 ", torch);

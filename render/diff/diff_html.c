@@ -131,13 +131,11 @@ void gp_diff_html_write(struct gp_buf *out, const struct gp_diff_answer *a, cons
                              .parts = &gp_page_diff,
                              .report = r,
                              .input = input,
-                             .sections = sections,
-                             .sections_n = GP_COUNT(sections),
+                             GP_PAGE_SECTIONS(sections),
                              .page = &p,
                              .options = a->options,
                              .note = NOTE,
-                             .json = json->data,
-                             .json_n = json->n,
+                             .json = json,
                              .only_json = true,
                              .swatch = change_swatch}};
     const struct gp_diff_side *base = &d->side[GP_DIFF_BASE], *cur = &d->side[GP_DIFF_CUR];

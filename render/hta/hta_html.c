@@ -299,9 +299,24 @@ static void put_where(struct page *p, const struct gp_page_section *t, const cha
     gp_svg_text(&p->w, GP_TEXT(" "));
 }
 
-/* A link to the flame graph PAGE with a search for the name that a finding is about, up to the " in " that
+/* A link to another PAGE, with the N bytes at S behind HEAD. */
+static void put_link(struct page *p, const char *page, const char *head, const char *s, size_t n,
+                     const char *words)
+{
+    gp_page_text(&p->w, " \xC2\xB7 ");
+    gp_page_open(&p->w, "a", NULL);
+    gp_page_file_put(&p->text, page);
+    gp_buf_puts(&p->text, head);
+    gp_page_address_put(&p->text, s, n, "-._~");
+    gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
+    p->text.n = 0;
+    gp_page_text(&p->w, words);
+    gp_svg_close(&p->w);
+}
+
+/* A link to the flame graph with a search for the name that a finding is about, up to the " in " that
  * introduces its context. */
-static void put_evidence(struct page *p, const char *page, const char *view, const char *name)
+static void put_evidence(struct page *p, const char *head, const char *name)
 {
     static const char special[] = "\\^$.|?*+()[]{}";
     const char *in = strstr(name, " in "), *below = strstr(name, " > ");
@@ -312,30 +327,8 @@ static void put_evidence(struct page *p, const char *page, const char *view, con
         if (strchr(special, name[i])) gp_buf_putc(&pattern, '\\');
         gp_buf_putc(&pattern, name[i]);
     }
-    gp_page_text(&p->w, " \xC2\xB7 ");
-    gp_page_open(&p->w, "a", NULL);
-    gp_page_file_put(&p->text, page);
-    gp_buf_printf(&p->text, "#%ss=", view);
-    gp_page_address_put(&p->text, pattern.data, pattern.n, "-._~");
-    gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
-    p->text.n = 0;
-    gp_page_text(&p->w, "flame graph");
-    gp_svg_close(&p->w);
+    put_link(p, p->a->flame, head, pattern.data, pattern.n, "flame graph");
     gp_buf_release(&pattern);
-}
-
-/* A link to the place of the finding ID in the timeline, which knows it. */
-static void put_place(struct page *p, const char *page, const char *id)
-{
-    gp_page_text(&p->w, " \xC2\xB7 ");
-    gp_page_open(&p->w, "a", NULL);
-    gp_page_file_put(&p->text, page);
-    gp_buf_puts(&p->text, "#find=");
-    gp_page_address_put(&p->text, id, strlen(id), "-._~");
-    gp_svg_attr_n(&p->w, "href", p->text.data, p->text.n);
-    p->text.n = 0;
-    gp_page_text(&p->w, "timeline");
-    gp_svg_close(&p->w);
 }
 
 static void put_finding(struct page *p, const struct gp_finding *f)
@@ -367,8 +360,9 @@ static void put_finding(struct page *p, const struct gp_finding *f)
         gp_page_link(&p->w, t->id, t->title);
     }
     bool idle = t && !strcmp(t->id, "why-idle");
-    if (f->where && p->a->flame) put_evidence(p, p->a->flame, idle ? "v=idle&" : "", gp_hta_str(h, f->where));
-    if (p->a->timeline) put_place(p, p->a->timeline, gp_hta_str(h, f->id));
+    if (f->where && p->a->flame) put_evidence(p, idle ? "#v=idle&s=" : "#s=", gp_hta_str(h, f->where));
+    if (p->a->timeline) /* which knows the place of the finding */
+        put_link(p, p->a->timeline, "#find=", gp_hta_str(h, f->id), strlen(gp_hta_str(h, f->id)), "timeline");
     gp_svg_close(&p->w);
     gp_svg_close(&p->w);
     gp_svg_close_line(&p->w);
@@ -425,8 +419,7 @@ void gp_hta_html_write(struct gp_buf *out, const struct gp_hta_answer *a, const 
                              .page = &p,
                              .options = a->options,
                              .note = NOTE,
-                             .json = json->data,
-                             .json_n = json->n,
+                             .json = json,
                              .swatch = class_swatch}};
     put_facts(&p);
     if (p.h->devices.n) {

@@ -345,12 +345,10 @@ static void write_page(struct gp_buf *b, const struct gp_memory_answer *o, const
                              .report = &r,
                              .input = o->input,
                              .links = put_links,
-                             .sections = sections,
-                             .sections_n = GP_COUNT(sections),
+                             GP_PAGE_SECTIONS(sections),
                              .page = &p,
                              .options = o->options,
-                             .json = json->n && json->n <= size->json ? json->data : NULL,
-                             .json_n = json->n,
+                             .json = json->n <= size->json ? json : NULL,
                              .max_rows = size->rows}};
     gp_memory_report(
         &r, m,

@@ -393,12 +393,10 @@ static void put_html(void *answer, struct gp_buf *b)
                               .parts = &gp_page_metrics,
                               .report = &r,
                               .input = a->input,
-                              .sections = sections,
-                              .sections_n = GP_COUNT(sections),
+                              GP_PAGE_SECTIONS(sections),
                               .page = &p,
                               .options = a->options,
-                              .json = json.data,
-                              .json_n = json.n};
+                              .json = &json};
     put_chips(&doc.facts, m);
     gp_page_write(&p.w, b, &doc);
     gp_report_release(&r);

@@ -179,7 +179,7 @@ static void put_foot(struct gp_svg *w, const struct gp_page_doc *d)
     gp_page_text(w, options);
     gp_svg_close(w);
     if (d->note) gp_page_put(w, "p", NULL, d->note);
-    if (d->json)
+    if (d->json && d->json->n)
         gp_page_put(w, "p", NULL,
                     "This file has the same answer for programs in the script element gpuprof-answer.");
     gp_svg_close(w);
@@ -201,7 +201,7 @@ void gp_page_write(struct gp_svg *w, struct gp_buf *out, struct gp_page_doc *d)
     for (size_t i = 0; i < d->sections_n; i++) put_section(w, d, &d->sections[i]);
     put_foot(w, d);
     gp_svg_close(w);
-    if (d->json) gp_page_json(w, "gpuprof-answer", d->json, d->json_n);
+    if (d->json && d->json->n) gp_page_json(w, "gpuprof-answer", d->json->data, d->json->n);
     gp_page_end(w, d->parts);
     GP_VEC_FREE(&d->figures);
     gp_buf_release(&d->facts);

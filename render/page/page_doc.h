@@ -4,7 +4,7 @@
  *
  *     struct gp_page_doc doc = {.tool = "trace-hta", .parts = &gp_page_report, .report = &r,
  *                               .input = "a.json",
- *                               .sections = sections, .sections_n = GP_COUNT(sections), .page = &p};
+ *                               GP_PAGE_SECTIONS(sections), .page = &p};
  *     struct gp_page_figure *f = gp_page_figure(&doc, "GPU busy");
  *     gp_page_figure_share(f, busy_ns, span_ns); gp_buf_puts(&f->words, "of the step");
  *     gp_page_write(&p.w, &buf, &doc);
@@ -38,6 +38,9 @@ struct gp_page_section {
     bool (*there)(const void *page); /* for a section without tables; NULL: always */
 };
 
+/* All sections of the array LIST, as members of a struct gp_page_doc. */
+#define GP_PAGE_SECTIONS(list) .sections = (list), .sections_n = GP_COUNT(list)
+
 /* Functions of a page of one statement, in which P is the page, a struct page: what draws, and whether
  * something is there. */
 #define GP_PAGE_DRAW(name, ...)                                                                              \
@@ -65,13 +68,12 @@ struct gp_page_doc {
     void (*findings)(void *page); /* the largest costs and links to them, before the sections; NULL */
     const struct gp_page_section *sections;
     size_t sections_n;
-    void *page;          /* for draw and the others, which write to the writer that gp_page_write has */
-    const char *options; /* as typed; NULL or empty: none */
-    const char *note;    /* how to read the page; NULL */
-    const char *json;    /* the same answer for programs; NULL: none */
-    size_t json_n;
-    size_t max_rows;                  /* of a table; 0: GP_TABLE_HTML_ROWS */
-    bool only_json;                   /* as in gp_table_html_opts */
+    void *page;                /* for draw and the others, which write to the writer that gp_page_write has */
+    const char *options;       /* as typed; NULL or empty: none */
+    const char *note;          /* how to read the page; NULL */
+    const struct gp_buf *json; /* the same answer for programs; NULL or empty: none */
+    size_t max_rows;           /* of a table; 0: GP_TABLE_HTML_ROWS */
+    bool only_json;            /* as in gp_table_html_opts */
     const char *(*swatch)(int class); /* as in gp_table_html_opts */
 };
 

@@ -5,6 +5,7 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
+#include "render/draw/palette.h"
 #include "render/page/page_html.h"
 
 void gp_page_link(struct gp_svg *w, const char *id, const char *title)
@@ -181,6 +182,11 @@ static void put_rest(struct gp_svg *w, struct gp_buf *text, const struct gp_repo
         gp_page_take(w, text, "p", "more");
     }
     if (t->more) gp_page_put(w, "p", "more", t->more);
+}
+
+const char *gp_table_kind_swatch(int class)
+{
+    return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
 }
 
 void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,

@@ -40,6 +40,9 @@ struct gp_table_html_opts {
     const char *(*swatch)(int class);
 };
 
+/* A swatch: of rows that have the kind of a kernel. */
+const char *gp_table_kind_swatch(int class);
+
 void gp_table_html_write(struct gp_svg *w, const struct gp_report_table *t,
                          const struct gp_table_html_opts *o);
 

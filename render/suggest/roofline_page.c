@@ -75,11 +75,6 @@ const struct gp_report_table *gp_roofline_summary(struct gp_report *rep, const s
 
 /* ---- the section ---- */
 
-static const char *kind_swatch(int class)
-{
-    return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
-}
-
 static void put_paragraph(struct gp_svg *w, struct gp_buf *b)
 {
     gp_page_element(w, "p", "note", b->data, b->n);
@@ -111,7 +106,7 @@ void gp_roofline_section(struct gp_svg *w, const struct gp_roofline *r, const st
         gp_buf_printf(&b, "Not drawn: %zu more that take less time. ", r->points.n - GP_ROOFLINE_POINTS);
     put_roofs(&b, r, names);
     put_paragraph(w, &b);
-    gp_table_html_write(w, t, &(struct gp_table_html_opts){.swatch = kind_swatch});
+    gp_table_html_write(w, t, &(struct gp_table_html_opts){.swatch = gp_table_kind_swatch});
     gp_buf_release(&b);
 }
 

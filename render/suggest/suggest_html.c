@@ -6,7 +6,6 @@
 #include "formats/base/buf.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
-#include "render/draw/palette.h"
 #include "render/page/page_doc.h"
 #include "render/page/page_report.h"
 #include "render/report/record.h"
@@ -316,11 +315,6 @@ static void collect_kernels(struct page *p)
         gp_record_table(&p->r, &gp_suggest_kernels, s->kernels.at, s->kernels.n, GP_TABLE_HTML_ROWS, &of);
 }
 
-static const char *kind_swatch(int class)
-{
-    return gp_palette_class((enum gp_frame_kind)gp_row_kind((unsigned)class));
-}
-
 static void put_kernels(void *page)
 {
     struct page *p = page;
@@ -371,14 +365,12 @@ void gp_suggest_html_write(struct gp_buf *out, const struct gp_suggest_answer *a
                              .parts = &gp_page_suggest,
                              .report = &p.r,
                              .input = a->input,
-                             .sections = sections,
-                             .sections_n = GP_COUNT(sections),
+                             GP_PAGE_SECTIONS(sections),
                              .page = &p,
                              .options = a->options,
                              .note = NOTE,
-                             .json = json->data,
-                             .json_n = json->n,
-                             .swatch = kind_swatch}};
+                             .json = json,
+                             .swatch = gp_table_kind_swatch}};
     gp_suggest_summary(&p.r, s, a->three_regimes);
     collect_kernels(&p);
     p.chains = gp_suggest_chains_table(&p.r, s);

@@ -84,11 +84,9 @@ static void put_html(void *answer, struct gp_buf *b)
                               .parts = &gp_page_report,
                               .report = &r,
                               .input = a->command ? a->command : "a program",
-                              .sections = sections,
-                              .sections_n = GP_COUNT(sections),
+                              GP_PAGE_SECTIONS(sections),
                               .page = &p,
-                              .json = json.data,
-                              .json_n = json.n};
+                              .json = &json};
     if (a->t->device) gp_buf_puts(&doc.facts, a->t->device);
     gp_page_write(&p.w, b, &doc);
     gp_report_release(&r);
