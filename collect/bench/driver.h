@@ -120,12 +120,9 @@ struct gp_driver {
 
 /* What the driver calls these things. */
 enum {
-    GP_CUDA_OUT_OF_MEMORY = 2,
-    GP_CUDA_SMS = 16,        /* attribute: multiprocessors */
-    GP_CUDA_INTEGRATED = 18, /* shares the host's memory */
-    GP_CUDA_ECC = 32,        /* error correction is on */
-    GP_CUDA_L2_BYTES = 38,   /* size of the L2 cache */
-    GP_CUDA_MAJOR = 75,      /* compute capability */
+    GP_CUDA_SMS = 16,      /* attribute: multiprocessors */
+    GP_CUDA_L2_BYTES = 38, /* size of the L2 cache */
+    GP_CUDA_MAJOR = 75,    /* compute capability */
     GP_CUDA_MINOR = 76,
     GP_CUDA_NON_BLOCKING = 1,  /* stream: not ordered by the default stream */
     GP_CUDA_CAPTURE_LOCAL = 1, /* mode of a capture: of this thread only */

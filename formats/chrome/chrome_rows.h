@@ -21,7 +21,6 @@
 #include "formats/model/trace.h"
 
 #define GP_CHROME_ROW_STEP 10000000
-#define GP_CHROME_NO_TRACK UINT32_MAX
 
 struct gp_chrome_row {
     int64_t pid, tid;

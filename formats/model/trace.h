@@ -594,11 +594,6 @@ const char *gp_trace_verdict(const struct gp_trace *t);
 /* "true" in a trace that was recorded launch by launch, for counters or program counters: launches waited for
  * each other, and may have been repeated. */
 #define GP_META_DISTORTED "metrics.distorted"
-/* The request, the unit of reading counters ("kernel", "range"), and how often a launch was run for
- * them. */
-#define GP_META_METRIC_SET    "metrics.set"
-#define GP_META_METRIC_PER    "metrics.per"
-#define GP_META_METRIC_PASSES "metrics.passes"
 /* ns between two samples of the counters of a GPU. */
 #define GP_META_COUNTER_PERIOD "metrics.sample_period_ns"
 /* ns between two samples of a thread. */

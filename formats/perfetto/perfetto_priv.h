@@ -26,7 +26,7 @@
  *     b.n += (size_t)(p - start);
  */
 
-enum { GP_VARINT_MOST = 10, GP_FIELD_MOST = 16 }; /* bytes of a varint, of a field with a number */
+enum { GP_FIELD_MOST = 16 }; /* bytes of a field with a number */
 
 static inline char *gp_put_varint(char *p, uint64_t v)
 {
