@@ -26,7 +26,7 @@ enum role { ROLE_STOP, ROLE_POINTWISE, ROLE_ROWS, ROLE_REDUCTION, ROLE_MOVE, ROL
 
 struct kernel_facts {
     enum role role;
-    bool done, fills, copies, softmax, of_others;
+    bool done, fills, copies, joins, softmax, of_others;
     struct gp_pointwise size; /* zeroed: not known */
     uint32_t rows;            /* blocks of a kernel that has one block per row, or per few rows */
 };
@@ -73,6 +73,7 @@ static const struct kernel_facts *facts_of(struct find *f, uint32_t item)
     k->role = k->of_others ? ROLE_STOP : role_of(f->c->items[item].kind, name);
     k->fills = gp_pointwise_fills(name);
     k->copies = gp_pointwise_copies(name);
+    k->joins = gp_kernel_joins(name);
     k->softmax = gp_kernel_is_softmax(name);
     k->rows = k->role == ROLE_ROWS ? config->grid[0] : 0;
     if (config->grid[1] <= 1 && config->grid[2] <= 1 && f->c->grid_part > 0)
@@ -184,8 +185,10 @@ static void find_chains(struct find *f)
         bool open = previous != UINT32_MAX, known = is_member(k);
         bool next = i + 1 < f->c->p->items.n && is_member(facts_of(f, i + 1));
         bool member = (known || (open && is_like(f, i, previous)) || (next && is_like(f, i, i + 1))) &&
-                      !is_bound_by_grid(f, i);
-        if (open && (!member || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
+                      !is_bound_by_grid(f, i) && !f->c->needless_of[i];
+        bool parted = open && k->joins && facts_of(f, previous)->joins; /* neither reads the other's result */
+        if (open &&
+            (!member || parted || !follows(f, previous, i) || f->out->kernels.n - first >= CHAIN_MOST)) {
             close_chain(f, first);
             open = false;
         }

@@ -18,6 +18,7 @@ enum {
     EPILOGUE_MOST = 2, /* kernels after a product */
     FILLS_LEAST = 4,   /* in a row, if no name shows their purpose */
     JOINS_PART = 3,    /* of the time of copies, for joins to be worth a word */
+    JOINED_LEAST = 2,  /* of the time of what is joined again: what reads it may take longer */
 };
 
 /* The launch of a kernel that becomes part of another one. Where the host is late, compile covers it. */
@@ -507,6 +508,26 @@ static void advise_layout(struct gp_rule_ctx *c, struct gp_suggestion *s, bool c
                      channels ? "; the convolutions are of images or volumes, not of sequences" : "");
 }
 
+/* Most of these copies, JOINED, join again what was joined before: half of their time goes for certain. */
+static void advise_joined(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t joined)
+{
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        if (c->needless_of[i] == GP_JOINED)
+            GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_DUR, i, gp_rule_dur(c, i) / JOINED_LEAST}));
+    s->unsure = true;
+    s->resource_low_ns = gp_rule_per_step(c, joined) / JOINED_LEAST;
+    s->description = gp_rule_text(c,
+                                  "In each turn of a loop, tensors are joined to copies of what was joined "
+                                  "before, as keys and values of "
+                                  "a text that grows: %s",
+                                  gp_rule_ns(c, gp_rule_per_step(c, joined)));
+    s->action =
+        gp_rule_text(c, "reserve memory for all turns at once and write what is new into it, instead of "
+                        "torch.cat (in transformers cache_implementation=\"static\")");
+    s->formula =
+        gp_rule_text(c, "at least half of that, as what reads it may take longer; at most all copies");
+}
+
 static void check_layout_churn(struct gp_rule_ctx *c)
 {
     uint8_t *items = gp_rule_match_items(c, gp_pointwise_reorders);
@@ -514,12 +535,16 @@ static void check_layout_churn(struct gp_rule_ctx *c)
     bool channels = choose_layout_fix(c, items);
     struct sum sum = sum_of(c, items);
     bool joins = gp_mul_saturated(joining_ns(c, items), JOINS_PART) > sum.ns;
+    int64_t joined = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++)
+        joined += c->needless_of[i] == GP_JOINED ? gp_rule_dur(c, i) : 0;
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description = gp_rule_text(
             c, "Kernels that only join tensors or copy them into another order: %lld per step, %s",
             (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
-        advise_layout(c, s, channels, joins);
+        if (gp_mul_saturated(joined, JOINED_LEAST) > sum.ns) advise_joined(c, s, joined);
+        else advise_layout(c, s, channels, joins);
     }
     free(items);
 }

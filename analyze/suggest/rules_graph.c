@@ -1,12 +1,16 @@
 // Operators that do more than is used. Graph networks that write a message for each edge: rows are looked up
 // by the source of each edge, perhaps weighted, and added up by its target; a sparse matrix product does that
-// without the messages. Rows that are sorted, of which a few values are used.
+// without the messages. Rows that are sorted, of which a few values are used. Results of which little is
+// read, arrays of all pairs that are only added up, and tensors that are joined again and again.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/cost/pointwise.h"
 #include "analyze/names/name_predicates.h"
+#include "analyze/names/names.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
+#include "formats/base/buf.h"
 
 static const double SHARE_PCT = 5; /* of the busy time */
 
@@ -201,4 +205,297 @@ const struct gp_rule gp_rule_full_sort = {
     .expect = "shorter kernels in place of those that sort",
     .run = check_full_sort,
     .frames = "which show where",
+};
+
+/* ---- kernels whose work need not be done ---- */
+
+enum {
+    TURNS_LEAST = 4,   /* per step, in which tensors are joined again */
+    OLD_PART = 32,     /* of a join's time; to write a half of what is joined takes a 25th or more */
+    SUMS_LEAST = 1024, /* fewer may be a loss */
+    AGAIN_WITHIN = 8,  /* launches after sums that may read the same array again, */
+    AGAIN_PART = 4,    /* which takes that part of the time to write it */
+    LATER_PART = 16,   /* of the time that a result takes to make; to read it takes a fifth or more */
+    ROWS_PART = 16,    /* fewer values than that part of the rows are not of all rows */
+    THREAD_READS = 8,  /* values, at most */
+};
+static const double RESULT_PCT = 1; /* of the busy time, to look at a result */
+
+enum part { PART_OTHER, PART_ADD, PART_MULTIPLY, PART_SQUARE, PART_SUM, PART_NORM, PART_ROWS };
+struct part_of {
+    enum part part;
+    bool pointwise, joins_two;
+    int64_t elements; /* of pointwise kernels; 0: not known */
+};
+struct needless {
+    struct gp_rule_ctx *c;
+    struct part_of *parts; /* by config */
+    int64_t ns[GP_NEEDLESS_KINDS];
+};
+
+static enum part part_by_name(const char *name)
+{
+    bool sums = strstr(name, "reduce_kernel<") != NULL;
+    if (gp_kernel_is_strided(name) && strstr(name, "CUDAFunctor_add")) return PART_ADD;
+    if (gp_kernel_is_strided(name)) return strstr(name, "MulFunctor") ? PART_MULTIPLY : PART_OTHER;
+    if (sums && gp_name_has_one_of(name, " sum_functor MeanOps ")) return PART_SUM;
+    if (sums && gp_name_has_one_of(name, " NormTwoOps NormOneOps ")) return PART_NORM;
+    if (gp_kernel_is_softmax(name)) return PART_ROWS;
+    return gp_name_has_one_of(name, " pow_tensor_scalar MulFunctor abs_kernel ") ? PART_SQUARE : PART_OTHER;
+}
+
+static struct part_of part_of_config(const struct gp_rule_ctx *c, const struct gp_config *config,
+                                     struct gp_buf *plain)
+{
+    static const char strided[] = "::elementwise_kernel<128, ";
+    struct gp_pointwise size;
+    if (config->kind != GP_KERNEL) return (struct part_of){PART_OTHER, false, false, 0};
+    plain->n = 0;
+    gp_name_demangle(plain, gp_trace_str(c->t, config->name), gp_string_len(&c->t->strings, config->name));
+    const char *name = gp_buf_str(plain), *at = strstr(name, strided);
+    struct part_of p = {part_by_name(name), gp_kernel_is_elementwise(name),
+                        gp_kernel_joins(name) && config->grid[1] == 2, 0};
+    long a_thread = at ? strtol(at + sizeof strided - 1, NULL, 10) : 0;
+    if (a_thread > 0 && a_thread <= 16) p.elements = (int64_t)config->grid[0] * 128 * a_thread;
+    else if (gp_pointwise_of(&size, name, config->grid[0])) p.elements = size.elements;
+    if (gp_pointwise_is_vectorized(name)) p.elements = (int64_t)((double)p.elements * c->grid_part);
+    return p;
+}
+
+static const struct part_of *part_at(const struct needless *n, uint32_t item)
+{
+    return &n->parts[n->c->items[item].config];
+}
+
+static void add_needless(struct needless *n, struct gp_needless one)
+{
+    GP_VEC_PUSH(&n->c->needless, one);
+    for (uint32_t i = one.first; i <= one.last; i++) n->ns[one.kind] += gp_rule_dur(n->c, i);
+}
+
+/* Two tensors are joined again and again after products, and nothing since attention or the join before took
+ * long enough to write a half of what is joined: that was there, and is copied once more. */
+static void find_joined(struct needless *n, const struct gp_plan_step *step)
+{
+    const struct gp_rule_ctx *c = n->c;
+    int64_t others = 0, ns = n->ns[GP_JOINED];
+    uint32_t turns = 0, to = step->first_item + step->n_items;
+    size_t before = c->needless.n;
+    bool product = false, again = false;
+    for (uint32_t i = step->first_item; i < to; i++) {
+        bool joins = part_at(n, i)->joins_two && !c->items[i].backward;
+        if (joins && (product || again) && others < gp_rule_dur(c, i) / OLD_PART) {
+            add_needless(n, (struct gp_needless){GP_JOINED, i, i, 0, 0});
+            turns += product;
+            product = false, again = true, others = 0;
+        } else if (c->items[i].kind == GP_FRAME_ATTENTION) {
+            others = 0;
+        } else {
+            if (c->items[i].kind == GP_FRAME_GEMM) product = true, again = false;
+            if (gp_rule_dur(c, i) > others) others = gp_rule_dur(c, i);
+        }
+    }
+    if (turns < TURNS_LEAST) n->c->needless.n = before, n->ns[GP_JOINED] = ns;
+}
+
+/* Do kernels after the sums SUM read the array that item FIRST wrote as well? */
+static bool is_read_again(const struct needless *n, uint32_t first, uint32_t sum)
+{
+    const struct gp_rule_ctx *c = n->c;
+    for (uint32_t i = sum + 1; i <= sum + AGAIN_WITHIN && is_in_step(c, i, sum); i++) {
+        int64_t elements = part_at(n, i)->elements;
+        if (c->items[i].backward || c->items[i].config == c->items[first].config) break;
+        if (elements ? elements >= part_at(n, first)->elements / 2
+                     : gp_rule_dur(c, i) > gp_rule_dur(c, first) / AGAIN_PART)
+            return true;
+    }
+    return false;
+}
+
+/* The sums of item SUM over an array of all pairs: a kernel with broadcast operands wrote it, and perhaps
+ * another one squared it. */
+static void find_pairs(struct needless *n, uint32_t sum)
+{
+    const struct gp_rule_ctx *c = n->c;
+    const struct gp_config *of = &c->t->configs.at[c->items[sum].config];
+    bool norm = part_at(n, sum)->part == PART_NORM,
+         square = sum > 1 && part_at(n, sum - 1)->part == PART_SQUARE;
+    int64_t sums = (int64_t)of->grid[0] * of->block[1];
+    uint32_t first = sum - 1 - square;
+    if ((!norm && part_at(n, sum)->part != PART_SUM) || c->items[sum].backward || of->grid[1] > 1 ||
+        sum < 2 || !is_in_step(c, first, sum) || sums < SUMS_LEAST || of->block[1] > 1024)
+        return;
+    int64_t elements = part_at(n, first)->elements, squared = part_at(n, sum - 1)->elements;
+    bool distances = part_at(n, first)->part == PART_ADD && (square || norm);
+    if (!distances && (part_at(n, first)->part != PART_MULTIPLY || square || norm)) return;
+    if (squared < elements - elements / 8 || squared / 2 > elements || elements / sums < 2) return;
+    bool centred = first && c->items[first - 1].kind == GP_FRAME_REDUCTION &&
+                   !memcmp(c->t->configs.at[c->items[first - 1].config].grid, of->grid, sizeof of->grid);
+    if (centred || is_read_again(n, first, sum)) return;
+    enum gp_needless_kind kind = distances ? GP_DISTANCES : GP_PRODUCTS;
+    add_needless(n, (struct gp_needless){kind, first, sum, elements, sums});
+}
+
+/* Does ITEM, which is short, read more than MOST values, as far as is known? */
+static bool reads_more(const struct needless *n, uint32_t item, int64_t most)
+{
+    const struct gp_config *config = &n->c->t->configs.at[n->c->items[item].config];
+    int64_t threads =
+        gp_mul_saturated(gp_mul_saturated(config->block[0], config->block[1]), config->block[2]);
+    int64_t values = part_at(n, item)->elements;
+    if (config->kind == GP_MEMCPY) values = gp_rule_bytes(n->c, item);
+    else if (!values)
+        values = gp_mul_saturated(gp_rule_blocks(n->c, item), gp_mul_saturated(threads, THREAD_READS));
+    return values <= 0 || values > most;
+}
+
+/* Are fewer values read than there are ROWS in what the items FIRST to LAST made in NS? Until FIRST runs
+ * again, nothing takes long enough to read it, and no step begins with a product, perhaps of it. */
+static bool is_unread(const struct needless *n, uint32_t first, uint32_t last, int64_t ns, int64_t rows)
+{
+    const struct gp_rule_ctx *c = n->c;
+    uint32_t products = 0, readers = 0, next = 0, step = c->p->items.at[last].step;
+    for (uint32_t i = last + 1; i < c->p->items.n && c->p->items.at[i].step <= step + 1; i++) {
+        int64_t dur = gp_rule_dur(c, i);
+        uint32_t kind = c->items[i].kind;
+        bool same = c->p->items.at[i].step == step;
+        bool product = kind == GP_FRAME_GEMM || kind == GP_FRAME_ATTENTION;
+        if (kind == GP_FRAME_MEMSET) continue;
+        if (!same && product && !next) return false;
+        if (c->items[i].config == c->items[first].config) return products && readers;
+        if (same && !products && (c->items[i].backward || dur > ns / USED_PART)) return false;
+        if (!product && dur > ns / LATER_PART) return false;
+        products += product;
+        next += !same;
+        if (!same || products) continue;
+        if (reads_more(n, i, rows / ROWS_PART)) return false;
+        readers++;
+    }
+    return readers > 0;
+}
+
+/* The result of item PRODUCT and of what follows, elementwise or by rows. */
+static void find_unread(struct needless *n, uint32_t product)
+{
+    const struct gp_rule_ctx *c = n->c;
+    int64_t ns = 0, rows = INT64_MAX;
+    uint32_t last = product;
+    if (c->items[product].kind != GP_FRAME_GEMM || c->items[product].backward) return;
+    for (uint32_t i = product + 1; is_in_step(c, i, product); last = i++) {
+        const struct part_of *p = part_at(n, i);
+        bool by_rows = p->part == PART_ROWS;
+        int64_t of = by_rows ? gp_rule_blocks(c, i) : p->elements;
+        if ((!by_rows && !p->pointwise) || gp_rule_dur(c, i) < ns / LATER_PART) break;
+        rows = of < rows ? of : rows;
+        ns += gp_rule_dur(c, i);
+    }
+    int64_t all = (ns + gp_rule_dur(c, product)) * (int64_t)c->n_steps;
+    if (last > product && gp_pct(all, c->busy_ns) >= RESULT_PCT && is_unread(n, product, last, ns, rows))
+        add_needless(n, (struct gp_needless){GP_UNREAD, product, last, 0, 0});
+}
+
+void gp_rule_find_needless(struct gp_rule_ctx *c)
+{
+    struct needless n = {.c = c, .parts = gp_zalloc((c->t->configs.n + 1) * sizeof *n.parts)};
+    struct gp_buf plain = {0};
+    for (size_t k = 0; k < c->t->configs.n; k++) n.parts[k] = part_of_config(c, &c->t->configs.at[k], &plain);
+    for (size_t k = 0; k < c->p->steps.n; k++) find_joined(&n, &c->p->steps.at[k]);
+    for (uint32_t i = 0; i < c->p->items.n; i++) find_pairs(&n, i), find_unread(&n, i);
+    c->needless_of = gp_zalloc(c->p->items.n + 1);
+    for (size_t k = 0; k < c->needless.n; k++) {
+        struct gp_needless *one = &c->needless.at[k];
+        if (gp_pct(n.ns[one->kind], c->busy_ns) < SHARE_PCT) continue; /* fusion may still speak of it */
+        memset(c->needless_of + one->first, (int)one->kind, one->last - one->first + 1);
+    }
+    gp_buf_release(&plain);
+    free(n.parts);
+}
+
+/* Suggest ACTION, if there is enough of KIND: "WHAT 3 times per step, 1 ms, THEN". */
+static void spare(struct gp_rule_ctx *c, enum gp_needless_kind kind, const char *what, const char *then,
+                  const char *action)
+{
+    struct gp_suggestion edits = {0};
+    int64_t most = 0, count = 0, kept_low = 0, kept_high = 0;
+    uint32_t longest = 0;
+    for (uint32_t k = 0, i; k < c->needless.n; k++) {
+        const struct gp_needless *one = &c->needless.at[k];
+        int64_t before = edits.current_ns;
+        if (one->kind != kind || c->needless_of[one->first] != kind) continue;
+        for (i = one->first; i <= one->last; i++) {
+            int64_t dur = gp_rule_dur(c, i), low = dur, high = dur / ROWS_PART;
+            if (kind != GP_UNREAD) high = gp_part(dur, 2 * one->sums, one->elements);
+            if (kind == GP_UNREAD ? i > one->first : i > one->first && i < one->last) low = high;
+            else if (kind != GP_UNREAD && i == one->first) low = dur - dur / 3; /* it reads twice */
+            gp_rule_edit_dur(&edits, i, low, high);
+            kept_low += low, kept_high += high;
+            edits.current_ns += dur;
+        }
+        count++;
+        if (edits.current_ns - before > most) most = edits.current_ns - before, longest = one->first;
+    }
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, count >= (int64_t)c->n_steps, &edits);
+    if (!s) return;
+    s->operation = gp_rule_item_label(c, longest);
+    s->resource_low_ns = s->current_ns - gp_rule_per_step(c, kept_low);
+    s->resource_high_ns = s->current_ns - gp_rule_per_step(c, kept_high);
+    s->description =
+        gp_rule_text(c, "%s %s, %s, %s", what, gp_rule_times(c, count), gp_rule_ns(c, s->current_ns), then);
+    s->action = gp_rule_text(c, "%s", action);
+    gp_rule_evidence_count(s, "times", gp_rule_per_step(c, count));
+}
+
+static void check_pairwise_sums(struct gp_rule_ctx *c)
+{
+    static const char then[] = "to be added up and not read again";
+    spare(c, GP_DISTANCES, "The differences of all pairs of rows are written to memory", then,
+          "compute distances by a matrix product, with torch.cdist or as |x|^2 + |y|^2 - 2 x @ y.T; for few "
+          "columns, compile difference and sum as one kernel");
+    spare(c, GP_PRODUCTS, "Products of single values are written to memory", then,
+          "add up by a matrix product, such as x @ y.T, torch.bmm or torch.einsum");
+}
+
+const struct gp_rule gp_rule_pairwise_sums = {
+    .name = "pairwise_sums",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "differences or products of all pairs are written to memory, to be added up",
+    .needs = "kernel names and grids of PyTorch",
+    .threshold =
+        "a kernel with broadcast operands, at most one that squares, and 1024 sums or more of what they "
+        "wrote; 5% of the busy time",
+    .guard = "a single sum, as of a loss; sums of rows that were centred by their own mean; arrays that "
+             "something else reads within eight launches; the backward pass",
+    .formula = "at least, the array is not written, nor squared by a kernel of its own; at most, each kernel "
+               "takes twice the sums' part of the array",
+    .assumes = "the operands are smaller than the array, which nothing reads later",
+    .expect = "one or two products in place of these kernels",
+    .run = check_pairwise_sums,
+    .frames = "which show the line",
+};
+
+static void check_unread_result(struct gp_rule_ctx *c)
+{
+    spare(c, GP_UNREAD, "A product and what follows it run for all rows",
+          "and what runs next reads fewer values than there are rows",
+          "take the rows that are read before the product (of the last token x[:, -1:], in transformers "
+          "logits_to_keep=1), not after it");
+}
+
+const struct gp_rule gp_rule_unread_result = {
+    .name = "unread_result",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "a product and what follows it run for all rows, of which a few are read",
+    .needs = "kernel names and grids of PyTorch",
+    .threshold =
+        "a product, then elementwise kernels or softmax, then until the next product only kernels that "
+        "read fewer values than a 16th of the rows, in a 64th of the time; 5% of the busy time",
+    .guard =
+        "a value of each row, as for a loss; gradients; nothing in the step that reads it; later kernels, "
+        "until the same product runs again, that take a 16th of the time",
+    .change = "take the rows that are read before the product, not after it",
+    .formula = "what follows the product takes a 16th of its time; at most, the product as well",
+    .assumes = "nothing reads the rest later, as in the next step",
+    .expect = "shorter kernels from that product on",
+    .run = check_unread_result,
+    .frames = "which show where it is read",
 };

@@ -61,6 +61,14 @@ struct gp_rule_call {
     int64_t held_ns;   /* of it what loading data or one long gap holds: gp_rule_find_held() */
 };
 
+/* Kernels next to each other whose work need not be done; found before the chains, which leave them out. */
+enum gp_needless_kind { GP_JOINED = 1, GP_DISTANCES, GP_PRODUCTS, GP_UNREAD, GP_NEEDLESS_KINDS };
+struct gp_needless {
+    enum gp_needless_kind kind;
+    uint32_t first, last;   /* items */
+    int64_t elements, sums; /* of distances and products: what is written to be added up, and the sums */
+};
+
 struct gp_rule_ctx {
     const struct gp_rule *rule; /* the rule that runs */
     struct gp_suggest *s;
@@ -73,6 +81,8 @@ struct gp_rule_ctx {
     struct gp_item_work *work;         /* by item of the plan */
     GP_VEC(struct gp_counted) counted; /* what counters say of the items that were measured */
     struct gp_stalls stalls;           /* by kernel, with names of the answer */
+    GP_VEC(struct gp_needless) needless;
+    uint8_t *needless_of; /* by item: its kind, if that takes long enough; 0: needed */
     const struct gp_chains *chains;
     const struct gp_loops *loops;
     const struct gp_device *props; /* of the device; NULL unknown */
@@ -368,6 +378,8 @@ void gp_rule_note_lead(struct gp_rule_ctx *c);
 /* Is the replayed step, without that time, near the step on the device? */
 bool gp_rule_is_step_replayed(const struct gp_rule_ctx *c);
 
+/* Find c->needless. O(items). */
+void gp_rule_find_needless(struct gp_rule_ctx *c);
 /* Fill c->work and the ceilings of the answer. Needs c->items, c->device and c->props. O(items + length of
  * their operators' shapes). */
 void gp_item_work_find(struct gp_rule_ctx *c);

@@ -202,6 +202,7 @@ static void find_changes(struct gp_rule_ctx *c)
 {
     struct gp_chains chains = {0};
     note_capture(c);
+    gp_rule_find_needless(c);
     gp_chains_find(&chains, c);
     c->chains = &chains;
     list_chains(c);

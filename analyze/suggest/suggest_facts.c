@@ -342,6 +342,8 @@ void gp_rule_release_facts(struct gp_rule_ctx *c)
     free(c->calls);
     free(c->work);
     GP_VEC_FREE(&c->counted);
+    GP_VEC_FREE(&c->needless);
+    free(c->needless_of);
     free(c->launches_here);
     for (int i = 0; i < GP_CLASS_COUNT; i++) free(c->beside[i]);
 }

@@ -54,6 +54,189 @@ TEST(rows_are_sorted_for_a_few_of_their_values)
     is_silent(short_sort, "full_sort");
 }
 
+/* ---- results of which little is read ---- */
+
+#define AT         "void at::native::"
+#define BROADCAST  AT "elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<"
+#define VECTORIZED AT "vectorized_elementwise_kernel<4, at::native::"
+#define SUBTRACT   BROADCAST "at::native::CUDAFunctor_add<float> >(at::TensorIteratorBase&)>(int)"
+#define TIMES      BROADCAST "at::native::BinaryFunctor<float, float, float, MulFunctor<float> > >(int)>(int)"
+#define SQUARE     VECTORIZED "pow_tensor_scalar_kernel_impl<float, float>(float)::{lambda(float)#1}, " ARRAYS
+#define EXP        VECTORIZED "exp_kernel_cuda()::{lambda(float)#1}, " ARRAYS
+#define ARRAYS     "std::array<char*, 2ul> >(int)"
+#define SUMS       AT "reduce_kernel<512, 1, at::native::ReduceOp<float, sum_functor<float> > >(int)"
+#define NORMS      AT "reduce_kernel<512, 1, at::native::ReduceOp<float, NormTwoOps<float> > >(int)"
+#define SOFTMAX    AT "(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float>(float*)"
+#define CAT        AT "(anonymous namespace)::CatArrayBatchedCopy<OpaqueType<2u>, unsigned int, 4, 64>(int)"
+#define ATTENTION  "flash_fwd_splitkv_kernel"
+
+/* A kernel with a grid of X by Y blocks, each of 32 by 16 threads. */
+static void kernel_by(struct program *p, const char *name, uint32_t x, uint32_t y, int64_t dur)
+{
+    kernel_of(p, name, x, dur);
+    struct gp_events *gpu = &p->t.events[GP_GPU];
+    struct gp_config c = *gp_gpu_config(&p->t, gpu->n - 1);
+    c.grid[1] = y, c.block[0] = 32, c.block[1] = 16, c.block[2] = 1;
+    gp_set_config(gpu, gpu->n - 1, gp_trace_config(&p->t, &c));
+}
+
+/* A model, then its head and a softmax of so many ROWS, of which what follows reads N values. */
+static void head(struct program *p, uint32_t rows, int64_t n)
+{
+    kernel_by(p, AT "vectorized_gather_kernel<16, long>(int)", 4, 1, 10 * US);
+    kernel(p, GEMM, 300 * US);
+    kernel_by(p, "head_128x128_gemm", 132, 1, 400 * US);
+    kernel_by(p, EXP, 65536, 1, 300 * US), kernel_by(p, SOFTMAX, rows, 1, 600 * US);
+    for (; n > 0; n -= 256) kernel_by(p, TIMES, 1, 1, 1 * US);
+}
+
+static void last_token(struct program *p) { head(p, 16384, 1024), wait(p, "cudaDeviceSynchronize"); }
+static void few_rows(struct program *p) { head(p, 2048, 256), wait(p, "cudaDeviceSynchronize"); }
+static void nothing_read(struct program *p) { head(p, 16384, 0), wait(p, "cudaDeviceSynchronize"); }
+static void each_row(struct program *p)
+{
+    head(p, 16384, 0), kernel_by(p, GATHER, 64, 1, 2 * US), wait(p, "cudaDeviceSynchronize");
+}
+static void most_probable(struct program *p)
+{
+    head(p, 16384, 256), kernel_by(p, SUMS, 1, 1, 200 * US), wait(p, "cudaDeviceSynchronize");
+}
+/* The state of the next step, of which a value is shown in each. */
+static void kept(struct program *p)
+{
+    kernel_by(p, GEMM, 132, 1, 400 * US), kernel_by(p, EXP, 65536, 1, 300 * US);
+    kernel_by(p, TIMES, 1, 1, 1 * US), kernel_by(p, "other_gemm", 1, 1, 1 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(results_of_which_a_few_rows_are_read)
+{
+    speaks(last_token, "unread_result", 843 * US, 1218 * US);
+    is_silent(few_rows, "unread_result");
+    is_silent(nothing_read, "unread_result");
+    is_silent(each_row, "unread_result");
+    is_silent(most_probable, "unread_result");
+    is_silent(kept, "unread_result");
+}
+
+/* ---- arrays of all pairs ---- */
+
+enum { PAIRS = 262144, ROWS = 131072 }; /* blocks: 2^26 values, of which 32 are added up each time */
+
+static void after_sums(struct program *p, int64_t dur)
+{
+    kernel_by(p, AT "reduce_kernel<512, 1, at::native::ReduceOp<float, MinOps<float> > >(int)", 64, 1, dur);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void squares(struct program *p)
+{
+    host(p, 10 * US), kernel(p, "before", 50 * US), kernel_by(p, SUBTRACT, PAIRS, 1, 300 * US);
+    kernel_by(p, SQUARE, PAIRS / 4, 1, 200 * US), kernel_by(p, SUMS, ROWS, 1, 400 * US);
+}
+
+static void distances(struct program *p) { squares(p), after_sums(p, 20 * US); }
+static void norms(struct program *p)
+{
+    host(p, 10 * US), kernel(p, "before", 50 * US), kernel_by(p, SUBTRACT, PAIRS, 1, 300 * US);
+    kernel_by(p, NORMS, ROWS, 1, 400 * US), after_sums(p, 20 * US);
+}
+static void product_by_hand(struct program *p)
+{
+    host(p, 10 * US), kernel(p, "before", 50 * US), kernel_by(p, TIMES, PAIRS, 1, 300 * US);
+    kernel_by(p, SUMS, ROWS, 1, 400 * US), after_sums(p, 20 * US);
+}
+/* Bodies that attract each other: the differences are weighted afterwards. */
+static void forces(struct program *p)
+{
+    squares(p), kernel_by(p, TIMES, PAIRS, 1, 300 * US), after_sums(p, 20 * US);
+}
+static void read_whole(struct program *p) { squares(p), after_sums(p, 200 * US); }
+static void squared_error(struct program *p)
+{
+    host(p, 10 * US), kernel(p, "before", 50 * US), kernel_by(p, SUBTRACT, PAIRS, 1, 300 * US);
+    kernel_by(p, SQUARE, PAIRS / 4, 1, 200 * US), kernel_by(p, SUMS, 1, 1024, 400 * US);
+    after_sums(p, 20 * US);
+}
+static void variance(struct program *p)
+{
+    host(p, 10 * US), kernel_by(p, SUMS, ROWS, 1, 300 * US), kernel_by(p, SUBTRACT, PAIRS, 1, 300 * US);
+    kernel_by(p, SQUARE, PAIRS / 4, 1, 200 * US), kernel_by(p, SUMS, ROWS, 1, 400 * US);
+    after_sums(p, 20 * US);
+}
+/* Operands of one size. */
+static void differences(struct program *p)
+{
+    host(p, 10 * US), kernel(p, "before", 50 * US);
+    kernel_by(p, VECTORIZED "CUDAFunctor_add<float>, std::array<char*, 3ul> >(int)", PAIRS / 4, 1, 300 * US);
+    kernel_by(p, SQUARE, PAIRS / 4, 1, 200 * US), kernel_by(p, SUMS, ROWS, 1, 400 * US);
+    after_sums(p, 20 * US);
+}
+
+TEST(arrays_of_all_pairs_are_only_added_up)
+{
+    speaks(distances, "pairwise_sums", 287500, 843750);
+    speaks(norms, "pairwise_sums", 100 * US, 656250);
+    speaks(product_by_hand, "pairwise_sums", 100 * US, 656250);
+    is_silent(forces, "pairwise_sums");
+    is_silent(read_whole, "pairwise_sums");
+    is_silent(squared_error, "pairwise_sums");
+    is_silent(variance, "pairwise_sums");
+    is_silent(differences, "pairwise_sums");
+    is_silent(distances, "fusion");
+    struct program p;
+    run(&p, product_by_hand);
+    const struct gp_suggestion *s = said(&p, "pairwise_sums");
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "einsum"));
+    end(&p);
+}
+
+/* ---- tensors that are joined again ---- */
+
+/* Tokens of a text, each of which joins keys and values of N layers to the earlier ones. */
+static void tokens(struct program *p, int n, int64_t writes)
+{
+    for (int i = 0; i < n; i++) {
+        kernel(p, GEMM, 5 * US), kernel(p, "rotary", writes);
+        kernel_by(p, CAT, 264, 2, 500 * US), kernel(p, "rotary", writes), kernel_by(p, CAT, 264, 2, 500 * US);
+        kernel(p, ATTENTION, 100 * US);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void grown(struct program *p) { tokens(p, 8, 2 * US); }
+/* What is joined may have been written just before. */
+static void made_anew(struct program *p) { tokens(p, 8, 40 * US); }
+static void joined_once(struct program *p) { tokens(p, 1, 2 * US); }
+
+/* Keys and values whose products took long: no join reads the other's result. */
+static void two_joins(struct program *p)
+{
+    kernel(p, GEMM, 100 * US), kernel_by(p, CAT, 264, 2, 500 * US), kernel_by(p, CAT, 264, 2, 500 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void says_reserve(void (*step)(struct program *), bool reserve)
+{
+    struct program p;
+    run(&p, step);
+    const struct gp_suggestion *s = said(&p, "layout_churn");
+    assert_non_null(s);
+    assert_int_equal(strstr(gp_suggest_str(&p.s, s->action), "reserve memory") != NULL, reserve);
+    assert_int_equal(s->saving_low_ns > 0, reserve);
+    end(&p);
+}
+
+TEST(tensors_are_joined_to_what_was_joined_before)
+{
+    speaks(grown, "layout_churn", 4000 * US, 8000 * US);
+    says_reserve(grown, true);
+    says_reserve(made_anew, false);
+    says_reserve(joined_once, false);
+    says_reserve(two_joins, false);
+    is_silent(two_joins, "fusion");
+}
+
 /* ---- convolutions ---- */
 
 /* The host prepares for 10 ms, then each of N ways is tried twice, 38 us each time; WAYS of them differ. */
