@@ -10,7 +10,7 @@ See running.py.
 from running import CUDA, main, program
 
 
-@program("transformers", "a language model judges prompts: its head and a softmax are computed for all tokens, and the last is read", "`logits_to_keep=1`")
+@program("transformers", "a language model judges prompts: its head and a softmax are computed for all tokens, and the last is read", "`logits_to_keep=1`", "unread_result")
 def verdicts(fixed):
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -211,7 +211,7 @@ def reverberation(fixed):
     return train
 
 
-@program("torch", "k-means of a table: distances are sums over an array of all differences, rows by centers by columns", "`torch.cdist`")
+@program("torch", "k-means of a table: distances are sums over an array of all differences, rows by centers by columns", "`torch.cdist`", "pairwise_sums")
 def clusters(fixed):
     import torch
 
