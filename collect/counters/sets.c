@@ -42,6 +42,12 @@ static const char occupancy[] =
     "gpu__time_duration sm__warps_active.avg.pct_of_peak_sustained_active sm__cycles_active.avg "
     "sm__cycles_elapsed.max smsp__issue_active.avg.pct_of_peak_sustained_active sm__ctas_launched "
     "smsp__warps_eligible.avg.per_cycle_active";
+static const char savings[] =
+    "gpu__time_duration %R %W lts__t_sectors_op_read lts__t_sectors_op_write smsp__inst_executed "
+    "smsp__thread_inst_executed smsp__issue_active l1tex__data_pipe_lsu_wavefronts "
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared l1tex__t_requests_pipe_lsu_mem_global_op_ld "
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld l1tex__t_requests_pipe_lsu_mem_global_op_st "
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_st";
 static const char stalls[] =
     "long_scoreboard short_scoreboard barrier math_pipe_throttle lg_throttle mio_throttle wait "
     "not_selected drain branch_resolving dispatch_stall imc_miss membar no_instruction selected "
@@ -67,6 +73,7 @@ static const struct {
     {"tensor", "operations of matrix units, by type"},
     {"occupancy", "occupancy of the multiprocessors, and how often they issue instructions"},
     {"stalls", "what warps wait for"},
+    {"why", "what narrows the savings of --pc-sample: lanes, sectors, traffic, conflicts"},
 };
 
 /* Operations of matrix units by type and chip, as far as one pass can count them together. */
@@ -169,6 +176,7 @@ static int add_set(struct gp_metric_names *to, const char *word, const char *chi
         return add_roofline(to, "", chip, err) || add_list(to, vector_ops, chip, err) ? -1 : 0;
     if (!strcmp(word, "memory")) return add_list(to, memory, chip, err);
     if (!strcmp(word, "occupancy")) return add_list(to, occupancy, chip, err);
+    if (!strcmp(word, "why")) return add_list(to, savings, chip, err);
     if (!strcmp(word, "stalls")) return add_stalls(to, chip, err);
     if (strcmp(word, "tensor")) return 1;
     if (add_list(to, tensor, chip, err)) return -1;
@@ -186,7 +194,7 @@ static int add_word(struct gp_metric_names *to, const char *word, const char *ch
         return gp_fail(err, GP_E_USAGE, -1, "--metrics: %s needs a rollup, such as %s.sum", word, word);
     return gp_fail(err, GP_E_USAGE, -1,
                    "--metrics: no set '%s': basic, traffic, roofline[:TYPE], roofline+, memory, tensor, "
-                   "occupancy, stalls, or "
+                   "occupancy, stalls, why, or "
                    "names of metrics",
                    word);
 }

@@ -69,7 +69,7 @@ GP_MUST_CHECK int gp_collect_plan(struct gp_collect_plan *plan, const struct gp_
 #define GP_COLLECT_METRICS_OPTIONS                                                                           \
     {0, "metrics", "SET[,NAME...]",                                                                          \
         "read hardware counters: basic, traffic, roofline[:TYPE], roofline+, memory, tensor, "        \
-        "occupancy, stalls, or names",                                                                       \
+        "occupancy, stalls, why, or names",                                                                  \
         GP_OPT_STRING, offsetof(struct gp_collect_opts, metrics)},                                           \
     {0, "metrics-per", "kernel|range|range:NAME",                                                            \
         "read counters of each kernel, of outermost ranges, or of ranges of that name (default: kernel)",    \
