@@ -12,7 +12,7 @@
 
 struct opts {
     struct gp_app_opts app; /* first */
-    const char *per, *metric, *reduce, *sort, *join, *ceilings, *source, *sass;
+    const char *per, *metric, *reduce, *sort, *join, *counters, *ceilings, *source, *sass;
     bool wide;
 };
 
@@ -30,6 +30,9 @@ static const struct gp_option options[] = {
      offsetof(struct opts, wide)},
     {0, "join", "FILE", "read times from FILE, a trace of the same program without counters", GP_OPT_STRING,
      offsetof(struct opts, join)},
+    {0, "counters", "FILE",
+     "narrow what mending stalls saves by FILE, a trace of the same program recorded with --metrics why",
+     GP_OPT_STRING, offsetof(struct opts, counters)},
     {0, "ceilings", "FILE|none",
      "draw the roofline of the page below these rates, as gpuprof-measure --calibrate measures them "
      "(default: those kept for the device, then the peaks that the counters report)",
@@ -91,7 +94,7 @@ static int write_answer(struct gp_app *f, const struct opts *o, const struct gp_
                         const struct gp_app_code *code, const char *title, struct gp_err *err)
 {
     struct gp_buf typed = {0};
-    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join ceilings source sass top");
+    gp_cli_put_given(&typed, f->tool, o, "per metric reduce sort join counters ceilings source sass top");
     struct gp_metrics_answer a = {.m = m,
                                   .measured = measured,
                                   .input = title,
@@ -118,7 +121,7 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
     struct gp_ceilings ceilings;
     struct gp_app_code code = {0};
     bool measured = false;
-    struct gp_trace t;
+    struct gp_trace t, counters = {0};
     struct gp_metrics_opts mo = {
         .per = per_of(o->per), .only = o->metric, .sort = o->sort, .top = gp_answer_rows(format, o->app.top)};
     if ((o->wide && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_WIDE, "--wide", err)) ||
@@ -129,7 +132,12 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
         ((o->source || o->sass) && gp_answer_check(gp_metrics_formats, format, GP_METRICS_TAKES_CODE,
                                                    o->source ? "--source" : "--sass", err)))
         return -1;
-    if (gp_app_trace(f, 0, GP_METRICS_NEED, &t, err)) return -1;
+    if (o->counters && gp_app_counters(f, o->counters, &counters, err)) return -1;
+    if (o->counters) mo.counters = &counters;
+    if (gp_app_trace(f, 0, GP_METRICS_NEED, &t, err)) {
+        gp_trace_release(&counters);
+        return -1;
+    }
     gp_app_warn_issues(f, &t);
     gp_app_put_title(f, &title);
     gp_app_phase(f, "analysing");
@@ -142,6 +150,7 @@ static int run(struct gp_app *f, const struct opts *o, struct gp_err *err)
         failed = gp_app_ceilings(f, o->ceilings, device, &ceilings, &measured, err);
     if (!failed) failed = gp_app_code(&code, &t, &m.stalls, o->source, o->sass, err);
     gp_trace_release(&t);
+    gp_trace_release(&counters);
     if (!failed)
         failed = write_answer(f, o, format, &m, measured ? &ceilings : NULL, &code, gp_buf_str(&title), err);
     gp_app_code_release(&code);

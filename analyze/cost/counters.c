@@ -96,6 +96,11 @@ static double part(const struct gp_counters *c, const double *v, enum gp_counter
     return c->at[p] == NOWHERE ? NAN : v[c->at[p]];
 }
 
+double gp_counters_part(const struct gp_counters *c, const double *values, enum gp_counter_part p)
+{
+    return part(c, values, p);
+}
+
 static double share_pct(double some, double all) { return all > 0 ? 100 * some / all : NAN; }
 
 /* Operations by type, added to BY_TYPE. The counters of half precision count instructions, each of which does

@@ -50,7 +50,17 @@
     X(GP_PART_DFMA, "smsp__sass_thread_inst_executed_op_dfma_pred_on.sum")                                   \
     X(GP_PART_HADD, "smsp__sass_thread_inst_executed_op_hadd_pred_on.sum")                                   \
     X(GP_PART_HMUL, "smsp__sass_thread_inst_executed_op_hmul_pred_on.sum")                                   \
-    X(GP_PART_HFMA, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum")
+    X(GP_PART_HFMA, "smsp__sass_thread_inst_executed_op_hfma_pred_on.sum")                                   \
+    X(GP_PART_ISSUED, "smsp__issue_active.sum")                                                              \
+    X(GP_PART_THREAD_INST, "smsp__thread_inst_executed.sum")                                                 \
+    X(GP_PART_LOADS, "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum")                                      \
+    X(GP_PART_LOAD_SECTORS, "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum")                                \
+    X(GP_PART_STORES, "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum")                                     \
+    X(GP_PART_STORE_SECTORS, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum")                               \
+    X(GP_PART_WAVEFRONTS, "l1tex__data_pipe_lsu_wavefronts.sum")                                             \
+    X(GP_PART_CONFLICTS, "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum")                               \
+    X(GP_PART_L2_READ, "lts__t_sectors_op_read.sum")                                                         \
+    X(GP_PART_L2_WRITTEN, "lts__t_sectors_op_write.sum")
 
 enum gp_counter_part { GP_COUNTER_PARTS(GP_FIRST) GP_COUNTER_PART_COUNT };
 
@@ -114,6 +124,8 @@ struct gp_counted {
 
 /* Of a set of N metrics with these names. */
 void gp_counters_init(struct gp_counters *c, const char *const *names, size_t n);
+/* One of the VALUES of that set; NAN: not there. */
+double gp_counters_part(const struct gp_counters *c, const double *values, enum gp_counter_part p);
 /* The VALUES of that set: of one launch, or counters summed and the others averaged. */
 void gp_counters_read(const struct gp_counters *c, const double *values, struct gp_counted *k);
 

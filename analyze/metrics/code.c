@@ -121,14 +121,18 @@ static uint64_t word(const struct gp_code *code, size_t i, int k)
 static uint32_t operation(const struct gp_code *code, size_t i) { return word(code, i, 0) & 0x1ff; }
 
 /* The operations that count: LD, LDG, LDGSTS; ST, STG; ATOM, RED, REDG, ATOMG, also with CAS; LDL, STL; LDS,
- * STS, ATOMS, also with CAS. */
+ * STS, ATOMS, also with CAS, LDSM, STSM; DMUL, DADD, DSETP, DFMA; I2F, also of 64 bits; MUFU; F2I;
+ * IMAD.HI. */
 enum { BAR = 0x11d, BSYNC = 0x141, BRA = 0x147 };
 static const uint8_t kinds[0x200] = {
-    [0x180] = GP_OP_LOAD,   [0x181] = GP_OP_LOAD,   [0x1ae] = GP_OP_LOAD,   [0x185] = GP_OP_STORE,
-    [0x186] = GP_OP_STORE,  [0x18a] = GP_OP_ATOMIC, [0x18b] = GP_OP_ATOMIC, [0x18e] = GP_OP_ATOMIC,
-    [0x1a3] = GP_OP_ATOMIC, [0x1a6] = GP_OP_ATOMIC, [0x1a8] = GP_OP_ATOMIC, [0x1a9] = GP_OP_ATOMIC,
-    [0x183] = GP_OP_LOCAL,  [0x187] = GP_OP_LOCAL,  [0x184] = GP_OP_SHARED, [0x188] = GP_OP_SHARED,
-    [0x18c] = GP_OP_SHARED, [0x18d] = GP_OP_SHARED,
+    [0x180] = GP_OP_LOAD,     [0x181] = GP_OP_LOAD,     [0x1ae] = GP_OP_LOAD,       [0x185] = GP_OP_STORE,
+    [0x186] = GP_OP_STORE,    [0x18a] = GP_OP_ATOMIC,   [0x18b] = GP_OP_ATOMIC,     [0x18e] = GP_OP_ATOMIC,
+    [0x1a3] = GP_OP_ATOMIC,   [0x1a6] = GP_OP_ATOMIC,   [0x1a8] = GP_OP_ATOMIC,     [0x1a9] = GP_OP_ATOMIC,
+    [0x183] = GP_OP_LOCAL,    [0x187] = GP_OP_LOCAL,    [0x184] = GP_OP_SHARED,     [0x188] = GP_OP_SHARED,
+    [0x18c] = GP_OP_SHARED,   [0x18d] = GP_OP_SHARED,   [0x03b] = GP_OP_SHARED,     [0x044] = GP_OP_SHARED,
+    [0x028] = GP_OP_DOUBLE,   [0x029] = GP_OP_DOUBLE,   [0x02a] = GP_OP_DOUBLE,     [0x02b] = GP_OP_DOUBLE,
+    [0x106] = GP_OP_TO_FLOAT, [0x112] = GP_OP_TO_FLOAT, [0x108] = GP_OP_RECIPROCAL, [0x105] = GP_OP_TO_INT,
+    [0x111] = GP_OP_TO_INT,   [0x027] = GP_OP_HIGH,
 };
 
 /* Of a branch: where it goes if that is not behind it, or what follows it. */
@@ -170,6 +174,43 @@ static void await(const struct gp_code *code, size_t i, const uint32_t last[ENDS
     }
 }
 
+/* Of each register, and each uniform one, which argument its value was made of. */
+struct roots {
+    uint32_t of[2][0x100];
+};
+
+/* What instruction I reads: two registers, and a third, a uniform one or a constant between them. The pointer
+ * comes last. */
+static void follow_root(const struct gp_code *code, size_t i, struct roots *r)
+{
+    enum {
+        IADD3 = 0x10,
+        LEA,
+        ISETP = 0xc,
+        IMAD_WIDE = 0x25,
+        ULDC = 0xb9,
+        ALU = 0x100,
+        LDC = 0x182,
+        WIDE = 5
+    };
+    enum { ALL = 1, CONSTANT_LAST = 3, CONSTANT = 5, UNIFORM, UNIFORM_LAST, ARGUMENTS = 0x160, BANK_AT = 54 };
+    const uint64_t low = word(code, i, 0), high = word(code, i, 1);
+    const uint32_t what = operation(code, i), form = low >> 9 & 7, place = low >> 38 & 0xffff;
+    const bool uniform = what >= 0x80 && what < 0xc0, load = what == LDC || what == ULDC;
+    const bool points = load ? (high >> 9 & 7) == WIDE : what == IADD3 || what == LEA || what == IMAD_WIDE;
+    const uint32_t *of = r->of[uniform];
+    uint32_t root = load ? 0 : of[high & 0xff];
+    if (!root && (load || form == CONSTANT || form == CONSTANT_LAST) && points && place >= ARGUMENTS &&
+        !(low >> BANK_AT & 31))
+        root = place;
+    if (!root && !load && form == ALL) root = of[low >> 32 & 0xff];
+    if (!root && (form == UNIFORM || form == UNIFORM_LAST)) root = r->of[1][low >> 32 & 0xff];
+    if (!root && !load) root = of[low >> 24 & 0xff];
+    if ((what < ALU && what != ISETP) || load || code->ops[i].kind == GP_OP_LOAD)
+        r->of[uniform][low >> 16 & 0xff] = code->ops[i].kind == GP_OP_LOAD ? 0 : root;
+    r->of[0][0xff] = r->of[1][0x3f] = r->of[1][0xff] = 0; /* zero */
+}
+
 /* Of each instruction what it does, who wrote the register of its address, its loop (of branches back the
  * closest behind it), and what it waits for: the closest before it in its loop, then round from the loop's
  * end, then before the loop. In time linear in instructions, whatever they are. */
@@ -180,12 +221,17 @@ static void read_operations(struct gp_code *code)
     uint32_t *open = gp_alloc((code->n + 1) * sizeof *open), n = 0; /* those that no loop is known of */
     uint32_t last[ENDS] = {0};
     size_t writer[NONE + 1] = {0}; /* by register, and 1; 0: none */
+    struct roots roots = {0};
     for (size_t i = 0; i < code->n; i++) {
         struct gp_code_op *op = &code->ops[i];
         const uint64_t low = word(code, i, 0), from = low >> FROM & NONE;
         op->kind = kinds[operation(code, i)];
-        op->address = (uint32_t)(op->kind && from != NONE && writer[from] ? writer[from] - 1 : i);
+        op->address =
+            (uint32_t)(op->kind && op->kind <= GP_OP_SHARED && from != NONE && writer[from] ? writer[from] - 1
+                                                                                            : i);
         writer[low >> TO & NONE] = i + 1;
+        op->root = op->kind ? roots.of[0][from] : 0;
+        follow_root(code, i, &roots);
         open[n++] = (uint32_t)i;
         if (op->kind == GP_OP_LOAD || op->kind == GP_OP_STORE)
             op->bytes = LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];

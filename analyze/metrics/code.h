@@ -27,15 +27,21 @@ enum gp_op {
     GP_OP_ATOMIC, /* in it */
     GP_OP_LOCAL,  /* memory of the thread */
     GP_OP_SHARED,
+    GP_OP_DOUBLE,   /* arithmetic in double precision */
+    GP_OP_TO_FLOAT, /* of an integer; with the next three, that is a division of integers */
+    GP_OP_RECIPROCAL,
+    GP_OP_TO_INT,
+    GP_OP_HIGH, /* the upper half of a product of integers */
     GP_OP_COUNT
 };
 
 struct gp_code_op {
-    uint32_t kind;       /* enum gp_op */
-    uint32_t bytes;      /* of global memory, that a warp accesses */
-    uint32_t address;    /* the instruction that made the address that it accesses; itself: none */
-    uint32_t loop;       /* the branch that closes the innermost loop around it; 0: none */
-    uint32_t stack;      /* for the caller: its place */
+    uint32_t kind;    /* enum gp_op */
+    uint32_t bytes;   /* of global memory, that a warp accesses */
+    uint32_t address; /* the instruction that made the address that it accesses; itself: none */
+    uint32_t root;    /* where the pointer that it accesses is among the kernel's arguments; 0: not known */
+    uint32_t loop;    /* the branch that closes the innermost loop around it; 0: none */
+    uint32_t stack;   /* for the caller: its place */
     uint32_t awaited[3]; /* what it waits for: for a scoreboard, a barrier, a write; itself: none before */
     bool diverges;       /* lanes of a warp may leave that in different turns */
 };

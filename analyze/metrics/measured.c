@@ -61,6 +61,28 @@ enum gp_measured_as gp_measured_at(struct gp_measured *m, size_t row, struct gp_
     return GP_MEASURED_MEAN;
 }
 
+bool gp_measured_parts(const struct gp_measured *m, size_t row, double mean[GP_COUNTER_PART_COUNT])
+{
+    const uint32_t group = m->match.group[row];
+    uint64_t n[GP_COUNTER_PART_COUNT] = {0};
+    if (group == UINT32_MAX) return false;
+    const struct gp_launch_group *g = &m->match.groups.at[group];
+    for (int p = 0; p < GP_COUNTER_PART_COUNT; p++) mean[p] = 0;
+    for (uint32_t i = 0; i < g->n; i++) {
+        const uint32_t at = m->match.rows[g->first + i];
+        const struct gp_counters *set = &m->sets[gp_get_set(&m->counters->events[GP_METRIC], at)];
+        for (int p = 0; p < GP_COUNTER_PART_COUNT; p++) {
+            const double v =
+                gp_counters_part(set, gp_metric_values(m->counters, at), (enum gp_counter_part)p);
+            if (isnan(v)) continue;
+            mean[p] += v;
+            n[p]++;
+        }
+    }
+    for (int p = 0; p < GP_COUNTER_PART_COUNT; p++) mean[p] = n[p] ? mean[p] / (double)n[p] : NAN;
+    return true;
+}
+
 void gp_measured_release(struct gp_measured *m)
 {
     gp_launch_match_release(&m->match);

@@ -28,6 +28,8 @@ struct gp_measured {
 void gp_measured_init(struct gp_measured *m, const struct gp_trace *counters, const struct gp_trace *timing);
 /* Of a ROW of GP_GPU of TIMING; K is filled unless it was not measured. */
 enum gp_measured_as gp_measured_at(struct gp_measured *m, size_t row, struct gp_counted *k);
+/* The means over all measured launches of its kernel, grid and block; false if there are none. */
+bool gp_measured_parts(const struct gp_measured *m, size_t row, double mean[GP_COUNTER_PART_COUNT]);
 void gp_measured_release(struct gp_measured *m);
 
 #endif

@@ -384,7 +384,7 @@ int gp_metrics_of(struct gp_metrics *m, const struct gp_trace *t, const struct g
     memcpy(m->input.issues, t->issues, sizeof m->input.issues);
     m->input.truncated = gp_trace_truncated(t);
     m->input.skipped = gp_trace_skipped(t);
-    gp_stalls_of(&m->stalls, t, &m->strings);
+    gp_stalls_of(&m->stalls, t, o->counters, &m->strings);
     int failed = find_columns(&f, err);
     if (!failed) {
         find_conditions(&f);

@@ -36,6 +36,7 @@ struct gp_metrics_opts {
     const char *only; /* names, separated by commas, with or without rollup; NULL: all. Borrowed. */
     const char *sort; /* the name of a metric; NULL: by time. Borrowed. */
     size_t top;       /* groups that are kept, 0: all */
+    const struct gp_trace *counters; /* of another run of the program, for the stalls; NULL: the trace's */
 };
 
 /* A metric of any of the trace's sets. */

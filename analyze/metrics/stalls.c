@@ -6,6 +6,7 @@
 #include "analyze/cost/occupancy.h"
 #include "analyze/math/sums.h"
 #include "analyze/metrics/code.h"
+#include "analyze/metrics/measured.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
@@ -26,6 +27,16 @@ static const double FEW_WARPS = 0.25;                   /* of those that fit, th
 static const double IDLE_LEAST = 0.3, IDLE_ERROR = 0.1, /* of multiprocessors: blocks are too few */
     SAMPLES_MISSED = 1.5; /* times as many there were, where issue slots are full */
 static const double ERROR_MOST = 0.03, NORMAL_95 = 1.96; /* 3 points */
+/* Where there are counters. */
+static const double SPREAD = 1.5;          /* times the sectors that are needed: lanes lie apart */
+static const double ALIKE = 0.8;           /* of the bytes that another line loads: the same ones */
+static const double CONFLICTS_LEAST = 0.1; /* of what shared memory does */
+static const double LANES_FULL = 0.75,
+                    LANES_LEAST = 0.6; /* of lanes: nothing to mend; and once it is mended */
+static const double BUSIEST_LEAST = 0.45,
+                    SPILLS_LEAST = 0.4; /* of its peak, what is busiest once it is mended */
+static const double CACHE_SLOWER = 2.2; /* than 4 times memory, at least */
+enum { OP_SAMPLES = 50, SECTOR = 32, ROOTS = 1024 };
 enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX, LANES = 32, WARPS_MOST = 64 };
 
 #define X(id, name, ...) #name,
@@ -52,6 +63,7 @@ struct sample {
     int64_t total, latency;
     uint32_t op, bytes; /* enum gp_op, GP_OP_COUNT: not known; BYTES: that the warp accesses */
     uint32_t loop;      /* the innermost around it; 0: none, or not known */
+    uint32_t root;      /* the argument that points to what it accesses; 0: not known */
     bool diverges;      /* lanes take different numbers of its turns */
 };
 #define NO_LINE (UINT64_C(1) << 63)
@@ -100,6 +112,8 @@ static uint32_t kernel_of(struct find *f, gp_sid name)
         .config = UINT32_MAX,
         .occupancy = NAN,
         .waves = NAN,
+        .memory = NAN,
+        .lanes = NAN,
         .cause = GP_STALL_CAUSE_COUNT};
     GP_VEC_PUSH(&f->s->kernels, one);
     return *at;
@@ -153,6 +167,7 @@ static void put_place(struct find *f, struct sample *x, size_t i)
         x->op = op->kind;
         x->bytes = op->bytes;
         x->loop = op->loop;
+        x->root = op->root % ROOTS;
         x->diverges = op->diverges;
         x->offset = at * GP_OP_BYTES;
         if (op->stack) stack = op->stack;
@@ -202,7 +217,7 @@ static void read_launches(struct find *f)
         one->count++;
         one->time_ns = gp_add_saturated(one->time_ns, gpu->dur_ns[i]);
         ns[config] = gp_add_saturated(ns[config], gpu->dur_ns[i]);
-        if (one->config == UINT32_MAX || ns[config] > ns[one->config]) one->config = config;
+        if (one->config == UINT32_MAX || ns[config] > ns[one->config]) one->config = config, one->row = i;
     }
     free(ns);
     for (size_t k = 0; k < f->s->kernels.n; k++) {
@@ -216,6 +231,16 @@ static void read_launches(struct find *f)
         if (o.known) one->occupancy = o.achieved;
         if (o.waves > 0) one->waves = o.waves;
     }
+}
+
+static void read_counters(struct find *f, const struct gp_trace *counters)
+{
+    struct gp_measured m;
+    if (!counters->events[GP_METRIC].n) return;
+    gp_measured_init(&m, counters, f->t);
+    GP_EACH(struct gp_stalled, k, f->s->kernels)
+        if (k->config != UINT32_MAX) k->counted = gp_measured_parts(&m, k->row, k->counts);
+    gp_measured_release(&m);
 }
 
 /* ---- parts ---- */
@@ -239,6 +264,12 @@ static void finish(struct gp_stall_part *p, const struct gp_stalled *k)
     const double part = (double)p->samples / (double)k->samples;
     p->pct = 100 * part;
     p->error_pct = 100 * error_of(part, k->samples);
+}
+
+/* Cycles in which a warp issued, at least. */
+static double least_issue(const struct gp_stalled *k)
+{
+    return 1 - pow((double)k->latency / (double)k->samples, 1 / ISSUE_CYCLES);
 }
 
 /* The N samples of one line. */
@@ -289,6 +320,12 @@ static void add_parts(struct find *f, struct gp_stalled *k, const struct sample 
     }
     qsort(k->reasons.at, k->reasons.n, sizeof *k->reasons.at, by_samples);
     qsort(k->lines.at, k->lines.n, sizeof *k->lines.at, by_samples);
+    size_t most = 0; /* what issues most is hottest where issue slots are full */
+    for (size_t i = 1; i < k->lines.n && least_issue(k) >= REACHED; i++)
+        if (k->lines.at[i].of[GP_STALL_COUNT] > k->lines.at[most].of[GP_STALL_COUNT]) most = i;
+    const struct gp_stall_part hottest = k->lines.at[most];
+    memmove(k->lines.at + 1, k->lines.at, most * sizeof hottest);
+    k->lines.at[0] = hottest;
 }
 
 /* ---- what mending saves ---- */
@@ -296,12 +333,15 @@ static void add_parts(struct find *f, struct gp_stalled *k, const struct sample 
 /* The cause that a sample belongs to; GP_STALL_CAUSE_COUNT: none. */
 static enum gp_stall_cause cause_of(const struct sample *x)
 {
-    const enum gp_stall_cause c =
+    enum gp_stall_cause c =
         x->reason < GP_STALL_COUNT ? gp_stall_cause_of((enum gp_stall)x->reason) : GP_STALL_CAUSE_COUNT;
+    /* All accesses go through the queue of shared memory's. */
+    if (x->reason == GP_STALL_MIO && x->op > GP_OP_OTHER && x->op < GP_OP_SHARED) c = GP_CAUSE_MEMORY;
     if (c == GP_CAUSE_MEMORY && x->op == GP_OP_LOCAL) return GP_CAUSE_SPILLS;
     if (c == GP_CAUSE_MEMORY &&
         (x->op == GP_OP_ATOMIC || (x->op < GP_OP_COUNT && x->reason == GP_STALL_MEMBAR)))
         return GP_CAUSE_ATOMICS;
+    if (c == GP_CAUSE_CHAIN && x->op == GP_OP_DOUBLE) return GP_CAUSE_UNIT;
     if (c == GP_CAUSE_SHARED && x->op != GP_OP_SHARED && x->op != GP_OP_COUNT) return GP_CAUSE_UNIT;
     return c;
 }
@@ -339,12 +379,14 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
 
 /* Of all of a kernel's samples, as shares of them. */
 struct sums {
-    double behind, elsewhere, unselected; /* stalls in the cause's queue; others of other lines; none */
-    double local_issued, local_stalled;   /* instructions for local memory, and stalls for it */
-    double here, of[GP_OP_COUNT];         /* instructions of the line; by what they do */
-    double around, diverging;             /* with those of its loop; of loops that lanes leave one by one */
-    double bytes, once; /* per sample; once: what memory has to give or take, whatever caches have */
-    double bytes_error; /* 95%, as a part of them; NAN: the code is not known */
+    double behind, elsewhere, unselected;       /* stalls in the cause's queue; others of other lines; none */
+    double local_issued, local_stalled;         /* instructions for local memory, and stalls for it */
+    double here, of[GP_OP_COUNT];               /* instructions of the line; by what they do */
+    double all[GP_OP_COUNT], wide[GP_OP_COUNT]; /* of all lines; times the bytes that they access */
+    double around, diverging; /* with those of its loop; of loops that lanes leave one by one */
+    double bytes, once;       /* per sample; once: what memory has to give or take, whatever caches have */
+    double twice;             /* of these, at least, are read again */
+    double bytes_error;       /* 95%, as a part of them; NAN: the code is not known */
 };
 
 /* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
@@ -359,21 +401,49 @@ static bool waits_behind(const struct sample *x, enum gp_stall_cause cause)
            (memory >> own & 1 || x->reason == GP_STALL_SHORT_SCOREBOARD || x->reason == GP_STALL_MIO);
 }
 
-/* Bytes per sample of the line that loads most, of those that wait for memory itself, and of the one that
- * stores most: other lines may access the same. */
-static double once_of(const struct gp_stalled *k, const struct sample *x, size_t n)
+/* Adds up what the N samples of a line load, by argument. */
+static void add_loads(double *bytes, const struct sample *x, size_t n)
 {
-    double most[GP_OP_COUNT] = {0};
-    for (size_t i = 0, end; i < n; i = end) {
-        double of_line[GP_OP_COUNT + 1] = {0};
-        struct stall loads = {0};
-        for (end = i; end < n && x[end].line == x[i].line; end++)
-            if (x[end].reason == GP_STALL_COUNT) of_line[x[end].op] += (double)x[end].total * x[end].bytes;
-        add_stall(&loads, k, x + i, end - i, GP_CAUSE_MEMORY);
-        if (loads.cycles >= MEMORY_CYCLES) most[GP_OP_LOAD] = fmax(most[GP_OP_LOAD], of_line[GP_OP_LOAD]);
-        most[GP_OP_STORE] = fmax(most[GP_OP_STORE], of_line[GP_OP_STORE]);
+    for (size_t i = 0; i < n; i++)
+        if (x[i].reason == GP_STALL_COUNT && x[i].op == GP_OP_LOAD)
+            bytes[x[i].root] += (double)x[i].total * x[i].bytes;
+}
+
+/* Bytes per sample. ONCE: of the lines that load most from each argument, of those that wait for memory
+ * itself, and of the one that stores most: other lines may access the same. TWICE: of lines that load as much
+ * from an argument as another did in another loop. */
+static void find_once(struct sums *s, const struct gp_stalled *k, const struct sample *x, size_t n)
+{
+    double of_line[ROOTS] = {0}, most[ROOTS] = {0}, all[ROOTS] = {0}, stored = 0, loaded = 0;
+    uint32_t loop[ROOTS] = {0};
+    for (int turn = 0; turn < 2; turn++) {
+        for (size_t i = 0, end; i < n; i = end) {
+            struct stall loads = {0};
+            double stores = 0;
+            for (end = i; end < n && x[end].line == x[i].line; end++)
+                if (x[end].reason == GP_STALL_COUNT && x[end].op == GP_OP_STORE)
+                    stores += (double)x[end].total * x[end].bytes;
+            stored = fmax(stored, stores);
+            add_loads(of_line, x + i, end - i);
+            add_stall(&loads, k, x + i, end - i, GP_CAUSE_MEMORY);
+            for (size_t at = i; at < end; at++) {
+                const uint32_t root = x[at].root;
+                const double bytes = of_line[root];
+                if (!(bytes > 0)) continue;
+                of_line[root] = 0;
+                if (turn && root && bytes >= ALIKE * all[root]) {
+                    if (loop[root] && x[at].loop && loop[root] != x[at].loop)
+                        s->twice += bytes / (double)k->samples;
+                    if (!loop[root]) loop[root] = x[at].loop;
+                }
+                if (turn) continue;
+                all[root] = fmax(all[root], bytes);
+                if (loads.cycles >= MEMORY_CYCLES) most[root] = fmax(most[root], bytes);
+            }
+        }
     }
-    return (most[GP_OP_LOAD] + most[GP_OP_STORE]) / (double)k->samples;
+    for (int root = 1; root < ROOTS; root++) loaded += most[root];
+    s->once = (fmax(loaded, most[0]) + stored) / (double)k->samples;
 }
 
 static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, size_t n, uint64_t line,
@@ -396,17 +466,13 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (x[i].line == line || (loop && x[i].loop == loop)) s.around += part;
         if (x[i].bytes) accesses += (double)x[i].total;
         s.bytes += part * x[i].bytes;
+        s.all[x[i].op] += part;
+        s.wide[x[i].op] += part * x[i].bytes;
         known = true;
     }
-    s.once = once_of(k, x, n);
+    find_once(&s, k, x, n);
     s.bytes_error = !known ? NAN : accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
     return s;
-}
-
-/* Cycles in which a warp issued, at least. */
-static double least_issue(const struct gp_stalled *k)
-{
-    return 1 - pow((double)k->latency / (double)k->samples, 1 / ISSUE_CYCLES);
 }
 
 /* Cycles per second of all multiprocessors; 0: not known. */
@@ -482,19 +548,78 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
 }
 
+/* What counters say of a kernel, beside its code and samples, as parts of its time at each unit's peak. */
+struct taken {
+    bool known;                  /* all of these */
+    double memory, cache, issue; /* now */
+    double shared;               /* what the L1 gives, shared memory's as well; NAN: not known */
+    double needed, needed_cache; /* of the first two, no more than what lanes access */
+    double anew, once;           /* of NEEDED at most, and at least: lines may access what others did */
+    bool spread;                 /* the lanes of a warp access more sectors than they need */
+    bool crowded;                /* accesses of shared memory, without bank conflicts */
+    double lanes, lanes_most;    /* that have work, of all; at least and at most */
+};
+
+static double per(double some, double all) { return all > 0 ? some / all : NAN; }
+
+/* Of what all lanes of the executed instructions OP would access, the part that they did. 1: some lane of
+ * each warp has work, or too few samples tell. */
+static double worked(const struct gp_stalled *k, const struct sums *sums, enum gp_op op, double requests,
+                     double sectors)
+{
+    const double samples = sums->all[op] * (double)k->samples,
+                 executed = k->counts[GP_PART_INST] * samples / (double)k->issued;
+    if (samples < OP_SAMPLES || !(requests < LANES_FULL * executed)) return 1;
+    return fmin(sectors * SECTOR * sums->all[op] / (executed * sums->wide[op]), 1);
+}
+
+static struct taken taken_of(const struct find *f, const struct gp_stalled *k, const struct sums *sums)
+{
+    struct taken t = {.lanes = 1, .lanes_most = 1};
+    struct gp_ceilings c;
+    const double *n = k->counts, *all = sums->all, *wide = sums->wide, s = n[GP_PART_TIME] / 1e9;
+    if (!k->counted || !f->device || isnan(sums->bytes_error)) return t;
+    gp_ceilings_of_device(&c, gp_trace_str(f->t, f->device->name), f->device);
+    double bytes = n[GP_PART_DRAM_READ] + n[GP_PART_DRAM_WRITE];
+    if (isnan(bytes)) bytes = n[GP_PART_DRAM_OP_READ] + n[GP_PART_DRAM_OP_WRITE];
+    const double cycles = s * cycles_of(f->device), memory = s * c.memory.per_s,
+                 cache = s * gp_ceilings_cache_per_s(&c),
+                 loaded = all[GP_OP_LOAD] > 0 ? n[GP_PART_LOADS] * wide[GP_OP_LOAD] / all[GP_OP_LOAD] : 0,
+                 stored = all[GP_OP_STORE] > 0 ? n[GP_PART_STORES] * wide[GP_OP_STORE] / all[GP_OP_STORE] : 0;
+    t.memory = per(bytes, memory);
+    t.cache = per((n[GP_PART_L2_READ] + n[GP_PART_L2_WRITTEN]) * SECTOR, cache);
+    t.issue = per(n[GP_PART_ISSUED], SCHEDULERS * cycles);
+    t.shared = per(n[GP_PART_WAVEFRONTS], cycles);
+    t.needed = fmin(t.memory, per(loaded + stored, memory));
+    t.needed_cache = fmin(t.cache, per(loaded + stored, cache));
+    t.anew = t.once = t.needed;
+    if (sums->bytes > 0) {
+        t.anew = fmin(t.needed, per(loaded + stored, memory) * (1 - sums->twice / sums->bytes));
+        t.once = t.needed * sums->once / sums->bytes;
+    }
+    t.spread = n[GP_PART_LOAD_SECTORS] * SECTOR > SPREAD * loaded ||
+               n[GP_PART_STORE_SECTORS] * SECTOR > SPREAD * stored;
+    const double lanes = per(n[GP_PART_THREAD_INST], LANES * n[GP_PART_INST]),
+                 loads = worked(k, sums, GP_OP_LOAD, n[GP_PART_LOADS], n[GP_PART_LOAD_SECTORS]),
+                 stores = worked(k, sums, GP_OP_STORE, n[GP_PART_STORES], n[GP_PART_STORE_SECTORS]);
+    t.known = !isnan(t.memory + t.cache + t.issue + loaded + stored + lanes);
+    if (t.known) t.lanes = lanes * fmin(loads, stores), t.lanes_most = lanes * fmax(loads, stores);
+    return t;
+}
+
 /* What bounds the time that is left, once the stalls S of the line are mended for CAUSE. */
 static void bound_stall(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n,
                         enum gp_stall_cause cause, const struct stall *s, const struct stall *loads,
-                        const struct sums *sums, bool queued)
+                        const struct sums *sums, const struct taken *taken, bool queued)
 {
     const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
                  issued = (double)k->issued / all, least_slots = least_issue(k) * (1 - ISSUE_ERROR);
     const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
-    double others = 1 - issued - sums->unselected - s->stalled;
+    double others = 1 - issued - sums->unselected - s->stalled, kept = 1;
     double once = 0, accessed = memory_part(f, k, memory ? sums->bytes : sums->once);
     if (isnan(sums->bytes_error)) accessed = NAN;
-    const bool again = memory && accessed > 1; /* so caches have it */
-    if (accessed <= 1)                         /* of a narrower type, half */
+    bool again = memory && accessed > 1; /* so caches have it */
+    if (accessed <= 1)                   /* of a narrower type, half */
         once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST /
                (cause == GP_CAUSE_UNIT ? 2 : 1);
     else if (!memory) accessed = 0; /* the other stalls stay */
@@ -512,13 +637,16 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     double left = issued > 0 ? round_of(least_issue(k) / issued, issued, larger(others, 0) + s->left) : 1;
     left = larger(left, issue / REACHED);
     /* In shared memory, the lanes of a warp take turns. */
-    if (cause == GP_CAUSE_ATOMICS && issued > 0)
-        left += least_issue(k) * sums->of[GP_OP_ATOMIC] / issued * SCHEDULERS * LANES;
+    const double turns = cause == GP_CAUSE_ATOMICS && issued > 0
+                             ? least_issue(k) * sums->of[GP_OP_ATOMIC] / issued * SCHEDULERS * LANES
+                             : 0;
+    left += turns;
+    if (cause == GP_CAUSE_UNIT && sums->all[GP_OP_DOUBLE] > issued / 4) left = fmin(left, issue / REACHED);
     if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) {
         /* Only other instructions stay, of which fewer warps may fit. */
         const double rest = issued - sums->local_issued + others + s->stalled - sums->local_stalled,
-                     kept = issued > 0 ? 1 - sums->local_issued / issued : 0,
                      words = k->local_bytes / (double)sizeof(uint32_t);
+        kept = issued > 0 ? 1 - sums->local_issued / issued : 0;
         least = least_slots * kept;
         left = larger(issue * kept / REACHED, rest * (k->registers ? 1 + words / k->registers : 1));
     }
@@ -530,9 +658,28 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
         left = larger(larger(issue / REACHED, issued + others),
                       several ? issued + others + s->stalled / 2 : 2 * k->occupancy);
     }
-    const double part = accessed * (1 + sums->bytes_error);
+    double part = accessed * (1 + sums->bytes_error), cache = taken->cache, shared = 0;
+    if (taken->known) {
+        const bool apart = cause == GP_CAUSE_MEMORY && taken->spread, few = cause == GP_CAUSE_OCCUPANCY;
+        once = part = taken->memory;
+        if (memory && !few) once = taken->once, part = taken->needed, cache = taken->needed_cache;
+        if (cause == GP_CAUSE_MEMORY) part = taken->anew;
+        if (few) shared = larger(taken->shared, 0);
+        if (apart) once = taken->needed, least = taken->issue * (1 - ISSUE_ERROR);
+        if (taken->crowded) least = taken->issue * (1 - sums->here / larger(issued, sums->here));
+        else if (apart || few || !memory) once = larger(once, cache);
+        once /= MEMORY_MOST * (cause == GP_CAUSE_UNIT ? 2 : 1); /* of a narrower type, half */
+    }
     const double memory_most = fmin(part / MEMORY_LEAST, part / REACHED + per_ns(k) * MEMORY_START_NS);
-    bound(k, cause, larger(once, least), isnan(accessed) || again ? 1 : larger(memory_most, left));
+    double most = !taken->known && (isnan(accessed) || again) ? 1 : larger(memory_most, left);
+    if (cause == GP_CAUSE_SPILLS && !isnan(part))
+        most = fmin(most, larger(issue * kept, part) / SPILLS_LEAST);
+    if (taken->known &&
+        (cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_OCCUPANCY || cause == GP_CAUSE_ATOMICS))
+        most = fmin(most,
+                    larger(larger(part, cache * CACHE_SLOWER), larger(taken->issue, shared)) / BUSIEST_LEAST +
+                        turns);
+    bound(k, cause, larger(once, least), most);
 }
 
 static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
@@ -547,6 +694,9 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
         add_stall(&s[c], k, x, line->n, (enum gp_stall_cause)c);
         if (s[c].stalled > s[cause].stalled) cause = (enum gp_stall_cause)c;
     }
+    const bool crowded = cause == GP_CAUSE_SHARED &&
+                         k->counts[GP_PART_CONFLICTS] < CONFLICTS_LEAST * k->counts[GP_PART_WAVEFRONTS];
+    if (crowded) s[cause = GP_CAUSE_UNIT] = s[GP_CAUSE_SHARED]; /* without conflicts: too many accesses */
     struct sums sums = sums_of(k, of, n, x->line, s[cause].loop, cause);
     const struct stall loads = s[GP_CAUSE_MEMORY];
     const bool queued = loads.stalled * all > QUEUED * MEMORY_CYCLES * loads.waits;
@@ -562,15 +712,25 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
         s[cause = GP_CAUSE_SPILLS] = loads;
     k->stalled = s[cause].stalled;
     k->error = error_of(k->stalled, k->samples);
-    bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, queued);
+    struct taken taken = taken_of(f, k, &sums);
+    taken.crowded = crowded;
+    if (taken.known) k->memory = taken.memory, k->lanes = taken.lanes;
+    bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, &taken, queued);
     judge_tail(f, k);
     if (k->cause == GP_CAUSE_TAIL || !k->issued) return;
     const double issued = (double)k->issued / all;
     const bool diverges = sums.diverging >= issued / 2;
     const double fewer = (diverges ? sums.diverging * (LANES - 1) / LANES : sums.around) / issued;
-    if (least_issue(k) >= REACHED) /* only fewer instructions help */
-        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, 1 - fewer, 1);
-    else if (k->cause == GP_CAUSE_CHAIN && least_issue(k) >= HALF_FULL) /* they help, too */
+    if (least_issue(k) >= REACHED) { /* only fewer instructions help, or that more lanes take part in them */
+        const double lanes = taken.lanes < LANES_FULL ? taken.lanes : 0,
+                     memory = taken.known ? taken.memory / MEMORY_MOST : 0;
+        bool divides = true; /* integers, which is most of such a line */
+        for (int op = GP_OP_TO_FLOAT; op <= GP_OP_HIGH; op++) divides &= sums.of[op] > 0;
+        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, fmax(fmax(lanes, memory), 1 - fewer),
+              taken.lanes_most < LANES_FULL ? taken.lanes_most / LANES_LEAST
+              : divides                     ? 1 - sums.here / issued / 2
+                                            : 1);
+    } else if (k->cause == GP_CAUSE_CHAIN && least_issue(k) >= HALF_FULL) /* they help, too */
         k->saved_high = larger(k->saved_high, fewer);
 }
 
@@ -583,7 +743,8 @@ bool gp_stalled_is_sure(const struct gp_stalled *k)
 
 GP_COMPARE(by_kernel, struct gp_stalled, GP_DOWN(samples) GP_UP(name))
 
-void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strings *strings)
+void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, const struct gp_trace *counters,
+                  struct gp_strings *strings)
 {
     struct find f = {.s = s, .t = t, .device = t->devices.n ? &t->devices.at[0] : NULL};
     memset(s, 0, sizeof *s);
@@ -594,6 +755,7 @@ void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strin
     read_samples(&f);
     qsort(f.samples, f.n, sizeof *f.samples, by_line);
     read_launches(&f);
+    read_counters(&f, counters ? counters : t);
     for (size_t i = 0, end; i < f.n; i = end) {
         struct gp_stalled *k = &s->kernels.at[f.samples[i].kernel];
         for (end = i; end < f.n && f.samples[end].kernel == f.samples[i].kernel;) end++;
@@ -760,6 +922,10 @@ static const struct gp_field kernel_fields[] = {
      OR_NULL(GP_COLUMN_WIDE)},
     {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_share, AT(occupancy),
      .help = "by the launch, an estimate", OR_NULL(GP_COLUMN_SPARE)},
+    {"memory_pct", "Memory", GP_CELL_PCT, get_share, AT(memory), .help = "of its peak, by counters",
+     OR_NULL(GP_COLUMN_WIDE)},
+    {"lanes_pct", "Lanes", GP_CELL_PCT, get_share, AT(lanes), .help = "with work, by counters",
+     OR_NULL(GP_COLUMN_WIDE)},
     {"shares", "Reasons", GP_CELL_TEXT, get_reasons, 0, .help = "those of 5% of the samples or more",
      .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
     {"reasons", NULL, GP_CELL_ROWS, gp_member_rows, AT(reasons), .help = "most first", .rows = &reasons},

@@ -3,7 +3,7 @@
  * Formulas: README.md, "Stalls". Knows nothing of files, text or steps.
  *
  *     struct gp_stalls s;
- *     gp_stalls_of(&s, &trace, &strings);
+ *     gp_stalls_of(&s, &trace, NULL, &strings);
  *     for (size_t k = 0; k < s.kernels.n; k++)
  *         if (gp_stalled_is_sure(&s.kernels.at[k])) use(s.kernels.at[k].saved_low);
  *     gp_stalls_release(&s);
@@ -85,8 +85,12 @@ struct gp_stalled {
     int64_t time_ns;                 /* theirs */
     uint32_t registers, local_bytes; /* per thread, of most of the time; 0: not known */
     uint32_t config;                 /* in trace->configs, that of most of the time; UINT32_MAX: not known */
-    int64_t begin_ns, end_ns;        /* when samples were taken */
-    double occupancy, waves;         /* by the launch (occupancy.h); NAN: not known */
+    size_t row;                      /* of GP_GPU, a launch of it */
+    bool counted;                    /* so these are known: per launch of that config; NAN: not counted */
+    double counts[GP_COUNTER_PART_COUNT];
+    double memory, lanes;     /* of its peak; of all lanes, those with work; NAN: not known */
+    int64_t begin_ns, end_ns; /* when samples were taken */
+    double occupancy, waves;  /* by the launch (occupancy.h); NAN: not known */
     GP_VEC(struct gp_stall_part) reasons, lines; /* most samples first; of lines, those that stall most */
     uint32_t cause;               /* enum gp_stall_cause; GP_STALL_CAUSE_COUNT: nothing stalls */
     double stalled, error;        /* its share of the kernel's samples, 0..1, and the 95% error of that */
@@ -103,8 +107,10 @@ struct gp_stalls {
     int64_t samples;
 };
 
-/* Fill S from the finished trace T; names are added to STRINGS, which must outlive S. O(n log n). */
-void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, struct gp_strings *strings);
+/* Fill S from the finished trace T; names are added to STRINGS, which must outlive S. COUNTERS, of another
+ * run of the program, narrows what is saved; NULL: those of T. O(n log n). */
+void gp_stalls_of(struct gp_stalls *s, const struct gp_trace *t, const struct gp_trace *counters,
+                  struct gp_strings *strings);
 void gp_stalls_release(struct gp_stalls *s);
 /* The demangled name of a kernel, and the short one of flame graphs. */
 void gp_kernel_names(struct gp_strings *strings, gp_sid name, gp_sid *label, gp_sid *brief);

@@ -209,7 +209,7 @@ static void find_changes(struct gp_rule_ctx *c)
     struct gp_loops loops = {0};
     gp_loops_find(&loops, c);
     c->loops = &loops;
-    gp_stalls_of(&c->stalls, c->t, &c->s->strings);
+    gp_stalls_of(&c->stalls, c->t, c->s->opts.counters, &c->s->strings);
     for (size_t i = 0; gp_rules[i]; i++) {
         if (!wanted(c->s, gp_rules[i])) continue;
         c->rule = gp_rules[i];

@@ -55,6 +55,17 @@ test_expect_success '--join takes times from another trace' '
     trace-metrics --join hand.trace hand.trace | tr "\n" " " >text && grep "their times *are *means" text
 '
 
+# The samples are of kernels that hand.trace did not count.
+test_expect_success '--counters takes those of another trace for the stalls, and says when there are none' '
+    "$GP_BIN"/../tests/make_metrics stalls.trace stalls && trace-metrics -q -f json stalls.trace >without &&
+    trace-metrics -q -f json --counters hand.trace stalls.trace >with &&
+    jq -e ".stalls | length == 2 and all(.memory_pct == null and .lanes_pct == null)" with &&
+    jq -S ".stalls" without >a && jq -S ".stalls" with >b && test_cmp a b &&
+    status_of trace-metrics --counters stalls.trace stalls.trace && test $status = 2 && grep "stalls.trace: no hardware counters" err &&
+    status_of trace-metrics --counters missing.trace stalls.trace && test $status = 2 && grep "missing.trace" err &&
+    trace-metrics -f html --counters hand.trace stalls.trace | grep -c "counters hand.trace"
+'
+
 test_expect_success 'the page has the roofline and the answer' '
     trace-metrics -f html -o page.html hand.trace && grep -c "class=\"roofline\"" page.html && grep -c "class=\"roofline narrow\"" page.html && grep "gpuprof-answer" page.html &&
     trace-metrics -f html hand.trace | cmp - page.html

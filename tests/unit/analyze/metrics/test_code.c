@@ -196,9 +196,13 @@ TEST(what_instructions_do)
     static const struct {
         uint64_t operation;
         enum gp_op op;
-    } known[] = {{LDG, GP_OP_LOAD},   {STG, GP_OP_STORE},    {LDL, GP_OP_LOCAL},   {0x387, GP_OP_LOCAL},
-                 {LDS, GP_OP_SHARED}, {0x388, GP_OP_SHARED}, {RED, GP_OP_ATOMIC},  {0xf8c, GP_OP_SHARED},
-                 {BAR, GP_OP_OTHER},  {FADD, GP_OP_OTHER},   {0x9a8, GP_OP_ATOMIC}};
+    } known[] = {{LDG, GP_OP_LOAD},       {STG, GP_OP_STORE},      {LDL, GP_OP_LOCAL},
+                 {0x387, GP_OP_LOCAL},    {LDS, GP_OP_SHARED},     {0x388, GP_OP_SHARED},
+                 {RED, GP_OP_ATOMIC},     {0xf8c, GP_OP_SHARED},   {BAR, GP_OP_OTHER},
+                 {FADD, GP_OP_OTHER},     {0x9a8, GP_OP_ATOMIC},   {0x83b, GP_OP_SHARED},
+                 {0x844, GP_OP_SHARED},   {0xc2b, GP_OP_DOUBLE},   {0x229, GP_OP_DOUBLE},
+                 {0x306, GP_OP_TO_FLOAT}, {0x312, GP_OP_TO_FLOAT}, {0x308, GP_OP_RECIPROCAL},
+                 {0x305, GP_OP_TO_INT},   {0x311, GP_OP_TO_INT},   {0x227, GP_OP_HIGH}};
     struct made m;
     begin(&m);
     for (size_t i = 0; i < GP_COUNT(known); i++) op(&m, known[i].operation);
@@ -206,6 +210,42 @@ TEST(what_instructions_do)
     const struct gp_code *code = finish(&m);
     for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(code->ops[i].kind, known[i].op);
     assert_int_equal(code->ops[0].bytes, 128);
+    end(&m);
+}
+
+/* A pointer is an argument of eight bytes, or the one of an addition; a value that was loaded is none. */
+TEST(arguments_that_pointers_come_from)
+{
+    enum { IADD3 = 0x10, UNIFORM = 6 << 9, CONSTANT = 5 << 9, LDC = 0xb82 };
+#define TO(r)     ((uint64_t)(r) << 16)
+#define FROM(r)   ((uint64_t)(r) << 24)
+#define BESIDE(v) ((uint64_t)(v) << 32)
+#define PLACE(v)  ((uint64_t)(v) << 38)
+    static const struct {
+        uint64_t operation;
+        uint32_t root;
+    } known[] = {
+        {IADD3 | CONSTANT | TO(4) | FROM(9) | PLACE(0x210), 0},
+        {LDG | TO(6) | FROM(4), 0x210},
+        {0x224 | TO(8) | FROM(9) | BESIDE(4), 0}, /* from a register between */
+        {LDG | FROM(8), 0x210},
+        {LDG | FROM(6), 0},               /* loaded */
+        {LDC | TO(10) | PLACE(0x218), 0}, /* of four bytes: a number */
+        {LDG | FROM(10), 0},
+        {IADD3 | CONSTANT | TO(4) | FROM(9) | PLACE(0x28), 0}, /* not an argument */
+        {LDG | FROM(4), 0},
+        {IADD3 | UNIFORM | TO(8) | FROM(8) | BESIDE(7),
+         0}, /* of an argument, and a uniform register of none */
+        {LDG | FROM(8), 0x210},
+        {0x20c | TO(8) | FROM(3), 0}, /* ISETP writes no register */
+        {STG | FROM(8), 0x210},
+    };
+    struct made m;
+    begin(&m);
+    for (size_t i = 0; i < GP_COUNT(known); i++) op(&m, known[i].operation);
+    cubin_put(&m.c, &m.pc, CRC);
+    const struct gp_code *code = finish(&m);
+    for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(code->ops[i].root, known[i].root);
     end(&m);
 }
 

@@ -73,6 +73,22 @@ TEST(in_one_trace_by_id)
     gp_trace_release(&t);
 }
 
+TEST(means_of_all_launches)
+{
+    struct gp_trace t;
+    struct gp_measured m;
+    double of[GP_COUNTER_PART_COUNT];
+    mm_trace(&t);
+    gp_measured_init(&m, &t, &t);
+    assert_true(gp_measured_parts(&m, 0, of));
+    assert_true(of[GP_PART_DRAM_READ] == 20000 && of[GP_PART_DRAM_WRITE] == 20000);
+    assert_true(isnan(of[GP_PART_LOADS])); /* no metric of the set */
+    assert_true(gp_measured_parts(&m, 4, of));
+    assert_true(of[GP_PART_DRAM_READ] == 1000); /* of the only launch that has it */
+    gp_measured_release(&m);
+    gp_trace_release(&t);
+}
+
 TEST(in_two_traces_by_position)
 {
     static const struct {

@@ -4,6 +4,7 @@
 #include "analyze/metrics/stalls.h"
 #include "formats/base/buf.h"
 #include "formats/base/str.h"
+#include "formats/model/metric.h"
 #include "tests/unit/cubin_make.h"
 #include "tests/unit/unit.h"
 
@@ -28,7 +29,68 @@ static void begin(struct made *m)
 static void finish(struct made *m)
 {
     gp_trace_finish(&m->t);
-    gp_stalls_of(&m->s, &m->t, &m->strings);
+    gp_stalls_of(&m->s, &m->t, NULL, &m->strings);
+}
+
+/* What a launch takes in a millisecond on ten multiprocessors: a tenth of the issue slots, half of memory. */
+enum {
+    TIME,
+    READ,
+    WRITTEN,
+    L2_READ,
+    L2_WRITTEN,
+    INST,
+    LANES,
+    ISSUED,
+    WAVEFRONTS,
+    CONFLICTS,
+    LOADS,
+    LOADED,
+    STORES,
+    STORED,
+    COUNTERS
+};
+static const double idle[COUNTERS] = {
+    [TIME] = 1e6, [READ] = 1.675e9, [INST] = 4e6, [LANES] = 128e6, [ISSUED] = 4e6, [WAVEFRONTS] = 1e6};
+
+/* Again, with the counters V of another run. */
+static const struct gp_stalled *count(struct made *m, const double *v)
+{
+    static const char *const names[COUNTERS] = {
+        [TIME] = "gpu__time_duration.sum",
+        [READ] = "dram__bytes_read.sum",
+        [WRITTEN] = "dram__bytes_write.sum",
+        [L2_READ] = "lts__t_sectors_op_read.sum",
+        [L2_WRITTEN] = "lts__t_sectors_op_write.sum",
+        [INST] = "smsp__inst_executed.sum",
+        [LANES] = "smsp__thread_inst_executed.sum",
+        [ISSUED] = "smsp__issue_active.sum",
+        [WAVEFRONTS] = "l1tex__data_pipe_lsu_wavefronts.sum",
+        [CONFLICTS] = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+        [LOADS] = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
+        [LOADED] = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
+        [STORES] = "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
+        [STORED] = "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
+    };
+    struct gp_trace t;
+    struct gp_metric metrics[COUNTERS];
+    gp_trace_init(&t, GP_NEED_ALL);
+    memset(metrics, 0, sizeof metrics);
+    for (int i = 0; i < COUNTERS; i++)
+        metrics[i] = (struct gp_metric){
+            .name = mk_name(&t, names[i]), .unit = mk_name(&t, ""), .chip = mk_name(&t, "GH100")};
+    struct gp_config c = m->t.configs.at[m->t.configs.n - 1];
+    c.name = mk_name(&t, "k");
+    c.cat = c.extra = 0;
+    const uint32_t track = mk_thread(&t, mk_process(&t, 1, 0), 1);
+    const size_t row = gp_events_add(&t.events[GP_METRIC], 0, 1000, track, c.name);
+    gp_set_config(&t.events[GP_METRIC], row, gp_trace_config(&t, &c));
+    gp_metric_put(&t, row, gp_trace_metric_set(&t, metrics, COUNTERS), v);
+    gp_trace_finish(&t);
+    gp_stalls_release(&m->s);
+    gp_stalls_of(&m->s, &m->t, &t, &m->strings);
+    gp_trace_release(&t);
+    return &m->s.kernels.at[0];
 }
 
 static void end(struct made *m)
@@ -544,4 +606,170 @@ TEST(nothing_stalls)
     assert_int_equal(m.s.kernels.at[0].cause, GP_STALL_CAUSE_COUNT);
     assert_false(gp_stalled_is_sure(&m.s.kernels.at[0]));
     end(&m);
+}
+
+/* 400 of 1,000 instructions are loads: 1.6 million requests for 128 bytes, which is 6% of memory's peak. Each
+ * takes 32 sectors. */
+TEST(lanes_that_lie_apart_by_counters)
+{
+    struct made m;
+    double v[COUNTERS];
+    memcpy(v, idle, sizeof v);
+    v[LOADS] = 1.6e6, v[LOADED] = 32 * 1.6e6;
+    (void)waits(&m, LDG, 0x10, "long_scoreboard");
+    const struct gp_stalled *k = count(&m, v);
+    assert_int_equal(k->cause, GP_CAUSE_MEMORY);
+    check_left(k, 0.9 * 0.1, 0.1 / 0.45); /* issue slots: more than memory has to give then */
+    v[LOADED] =
+        4 * 1.6e6; /* side by side: the other stalls stay, and the line's loads may be the only ones */
+    k = count(&m, v);
+    check_left(k, fmax(issue(0.86), 0.1 + 0.1), 0.1 / 0.45);
+    v[ISSUED] = NAN; /* not counted, so nothing is narrower */
+    k = count(&m, v);
+    check_left(k, fmax(issue(0.86), 0.1 + 0.1), 1);
+    end(&m);
+}
+
+/* Two loops load as much from one argument, at nine tenths of memory's peak: once is enough. */
+TEST(loads_of_another_loop)
+{
+    enum { IADD3 = 0x10 };
+    for (uint64_t argument = 0x210; argument <= 0x218; argument += 8) {
+        struct made m;
+        struct cubin c = {0};
+        double v[COUNTERS];
+        memcpy(v, idle, sizeof v);
+        v[READ] = 0.9 * 3.35e9;
+        v[LOADS] = 2.4e7, v[LOADED] = 4 * 2.4e7;
+        begin(&m);
+        on_ten(&m, 200, 1024, 0);
+        cubin_op(&c, IADD3 | 5 << 9 | 4 << 16 | UINT64_C(0xff) << 24 | UINT64_C(0x210) << 38, NONE, NONE, 0,
+                 0);
+        cubin_op(&c, IADD3 | 5 << 9 | 6 << 16 | UINT64_C(0xff) << 24 | argument << 38, NONE, NONE, 0, 0);
+        for (uint64_t at = 4; at <= 6; at += 2) {
+            cubin_op(&c, LDG | at << 24, 2, NONE, 0, 0);
+            cubin_op(&c, BRA, NONE, NONE, 0, -2 * 16);
+        }
+        cubin_op(&c, EXIT, NONE, NONE, 0, 0);
+        cubin_put(&c, &m.pc, 0xc0de);
+        cubin_release(&c);
+        for (uint32_t line = 0; line < 2; line++) {
+            pc_line(&m.pc, "k.cu", 7 + line);
+            pc_add(&m.pc, 0x20 + 0x20 * line, "lg_throttle", line ? 100 : 4000, line ? 100 : 4000);
+            pc_add(&m.pc, 0x20 + 0x20 * line, "selected", 3, 0);
+        }
+        pc_line(&m.pc, "k.cu", 9);
+        pc_add(&m.pc, 0x60, "selected", 94, 0);
+        finish(&m);
+        const struct gp_stalled *k = count(&m, v);
+        const double all = 2.4e7 * 128 / 3.35e9;
+        assert_int_equal(k->cause, GP_CAUSE_MEMORY);
+        if (argument == 0x210) check_left(k, 0.9 / 2 / 0.93, all / 2 / 0.8 + 0.02);
+        else check_left(k, 0.9 / 2 / 0.93, 0.9 / 0.8 + 0.02); /* of the other one, caches may have much */
+        end(&m);
+    }
+}
+
+/* Ten of 32 lanes take part; or only every fourth of the warps that store has a lane that does. */
+TEST(lanes_without_work_by_counters)
+{
+    struct made m;
+    double v[COUNTERS];
+    for (int store = 0; store < 2; store++) {
+        memcpy(v, idle, sizeof v);
+        v[LANES] = store ? 128e6 : 40e6;
+        v[STORES] = 0.25 * 1e5, v[STORED] = 4 * v[STORES];
+        begin(&m);
+        on_ten(&m, 200, 1024, 0);
+        put_code(&m, FADD, store ? STG : FADD);
+        pc_line(&m.pc, "/s/k.cu", 7);
+        pc_add(&m.pc, 0, "selected", 7800, 0);
+        pc_add(&m.pc, 0, "wait", 1000, 100);
+        pc_line(&m.pc, "/s/k.cu", 8);
+        pc_add(&m.pc, 0x10, "selected", 200, 0);
+        finish(&m);
+        const struct gp_stalled *k = count(&m, v);
+        assert_int_equal(k->cause, GP_CAUSE_DIVERGENCE);
+        const double memory = 0.5 / 0.93;
+        if (store) check_left(k, memory, 1);
+        else check_left(k, memory, 10.0 / 32 / 0.6);
+        v[READ] = 0;
+        k = count(&m, v);
+        if (store) check_left(k, 0.25, 1);
+        else check_left(k, 10.0 / 32, 10.0 / 32 / 0.6);
+        end(&m);
+    }
+}
+
+/* Accesses of shared memory that stall without bank conflicts are too many, not in conflict. */
+TEST(bank_conflicts_by_counters)
+{
+    struct made m;
+    double v[COUNTERS];
+    memcpy(v, idle, sizeof v);
+    v[READ] = 0;
+    (void)beside(&m, 0x984, "mio_throttle", FADD);
+    v[CONFLICTS] = 0.5 * v[WAVEFRONTS];
+    assert_int_equal(count(&m, v)->cause, GP_CAUSE_SHARED);
+    v[CONFLICTS] = 0.05 * v[WAVEFRONTS];
+    const struct gp_stalled *k = count(&m, v);
+    assert_int_equal(k->cause, GP_CAUSE_UNIT);
+    check(k->saved_high, fmin(1 - 0.97 * 0.05 * 0.4 + k->error, 1) - 1e-3); /* of the instructions, 40% */
+    end(&m);
+}
+
+/* Where issue slots are full, the line that issues most is hottest. */
+TEST(the_line_that_issues_most)
+{
+    struct made m;
+    begin(&m);
+    for (uint32_t line = 7; line < 10; line++) {
+        pc_line(&m.pc, "k.cu", line);
+        pc_add(&m.pc, line * 0x10, "wait", 200 - 10 * line, 0);
+        pc_add(&m.pc, line * 0x10, "selected", line == 8 ? 3000 : 100, 0);
+    }
+    finish(&m);
+    const struct gp_stall_part *lines = m.s.kernels.at[0].lines.at;
+    assert_int_equal(lines[0].line, 8);
+    assert_int_equal(lines[1].line, 7);
+    assert_int_equal(lines[2].line, 9);
+    end(&m);
+}
+
+/* Operations in double precision wait for their unit. */
+TEST(double_precision)
+{
+    struct made m;
+    const struct gp_stalled *k = waits(&m, 0x22b, 0, "wait");
+    assert_int_equal(k->cause, GP_CAUSE_UNIT);
+    assert_int_equal(k->lines.at[0].line, 7);
+    /* Single precision takes no more instructions. */
+    check_left(k, 0.06 + 0.1, 0.14 / 0.8);
+    end(&m);
+}
+
+/* A line that divides integers is mostly the division; one that only converts numbers may be needed. */
+TEST(divisions_of_integers)
+{
+    static const uint64_t divide[] = {0x306, 0x308, 0x305, 0x227};
+    for (size_t n = 3; n <= 4; n++) {
+        struct made m;
+        struct cubin c = {0};
+        begin(&m);
+        on_ten(&m, 200, 1024, 0);
+        for (size_t i = 0; i < n; i++) cubin_op(&c, divide[i], NONE, NONE, 0, 0);
+        cubin_op(&c, EXIT, NONE, NONE, 0, 0);
+        cubin_put(&c, &m.pc, 0xc0de);
+        cubin_release(&c);
+        pc_line(&m.pc, "k.cu", 7);
+        for (size_t i = 0; i < n; i++) pc_add(&m.pc, 16 * i, "selected", 1000, 0);
+        pc_add(&m.pc, 0, "wait", 1000, 0);
+        pc_line(&m.pc, "k.cu", 8);
+        pc_add(&m.pc, 16 * n, "selected", 1000, 0);
+        finish(&m);
+        const double line = (double)n / (double)(n + 1);
+        assert_int_equal(m.s.kernels.at[0].cause, GP_CAUSE_CODE);
+        check_left(&m.s.kernels.at[0], 1 - line, n == 4 ? 1 - line / 2 : 1);
+        end(&m);
+    }
 }

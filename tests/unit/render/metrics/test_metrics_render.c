@@ -124,7 +124,7 @@ static void draw_code(struct gp_buf *out, uint32_t last)
         pc_add(&pc, 16 * i, "wait", 100 * (i + 1), 0);
     }
     gp_trace_finish(&t);
-    gp_stalls_of(&s, &t, &strings);
+    gp_stalls_of(&s, &t, NULL, &strings);
     for (int i = 1; i <= 1000; i++) gp_buf_printf(&text, "text %d\n", i);
     l.of = gp_intern(&strings, "k.cu", 4);
     assert_true(gp_listing_lines(&l, &text));
