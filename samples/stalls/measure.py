@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Holds what samples of program counters predict of the kernels of this folder against what their fixes save.
 
-    measure.py record --out DIR [--set first|second|third|fourth] [--stalls FILE] [--collect FILE] [--gpus N]
+    measure.py record --out DIR [--set first|second|third|fourth] [--stalls FILE] [--collect FILE] [--gpus N] [--counters]
     measure.py record --out DIR --ncu FILE [--stalls FILE] [--gpus N]
-    measure.py report DIR [--set first|second|third|fourth] [--bin FOLDER]
+    measure.py report DIR [--set first|second|third|fourth] [--bin FOLDER] [--counters]
 
 `record` needs a GPU: it times each kernel and its step with the fault and with the fix, unrecorded and by turns, then records the fault with
 --pc-sample. A recording that fails is tried once more when all others are over, and NAME.log has the end of what the failed one said. With
 --ncu it only counts the stalls of five kernels of the first set with Nsight Compute. `report` needs no GPU: it asks trace-metrics and
 trace-suggest, and prints a line of JSON and of a table for each kernel. "inside": the share that the fix saved lies in the predicted interval.
+With --counters, `record` counts what three launches do in another recording, NAME.counters.trace (or one for all Triton kernels, triton.counters.trace), and `report` predicts with it.
 """
 
 import argparse
@@ -30,6 +31,7 @@ SETS = {"first": {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py
         "third": {"cuda": HERE / "third.cu", "triton": HERE / "third_triton.py"},
         "fourth": {"cuda": HERE / "fourth.cu", "triton": HERE / "fourth_triton.py"}}
 NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
+COUNTED = ["--metrics=why", "--metrics-passes=5", "--metrics-every=10"]
 RECORD_S = 120  # of one process, which may compile ten kernels
 SAID_LINES = 50  # of a recording that failed
 
@@ -103,6 +105,10 @@ class Recorder:
         if not fine:
             self.log(fault.name, f"recording failed with {status} on GPU {gpu}\n")
         self.log(fault.name, "".join(said.splitlines(keepends=True)[-1 if fine else -SAID_LINES:]))
+        if fine and self.args.counters:
+            counted = [self.args.collect, *COUNTED, "-o", str(self.out / f"{fault.name}.counters.trace"), "--", *self.command(fault), "--steps", "30"]
+            status, _, said = self.run(gpu, [*counted, *more])
+            self.log(fault.name, "".join(said.splitlines(keepends=True)[-1:]) if status == 0 else f"counting failed with {status}\n{said}")
         return fine
 
     def record_later(self, gpu, fault, more):
@@ -171,7 +177,9 @@ def record(args):
 
 
 def answer(args, tool, trace):
-    done = subprocess.run([pathlib.Path(args.bin) / tool, "-q", "-f", "json", trace], stdout=subprocess.PIPE, text=True)
+    counters = [c for c in (trace.with_suffix(".counters.trace"), trace.with_name("triton.counters.trace")) if c.exists()]
+    more = ["--counters", counters[0]] if args.counters and counters else []
+    done = subprocess.run([pathlib.Path(args.bin) / tool, "-q", "-f", "json", *more, trace], stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout) if done.stdout else {}
 
 
@@ -254,6 +262,7 @@ def main():
     two.add_argument("folder", metavar="DIR")
     two.add_argument("--bin", default="", metavar="FOLDER", help="of trace-metrics and trace-suggest")
     for command in (one, two):
+        command.add_argument("--counters", action="store_true", help="count what the kernels do, too, or predict with it")
         command.add_argument("--set", default="first", choices=SETS, help="of kernels (default: first)")
     args = parser.parse_args()
     args.sources = SETS[args.set]

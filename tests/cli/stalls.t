@@ -70,6 +70,21 @@ test_expect_success 'a report without readable traces has what was saved' '
     grep "hottest line right: 0 of 20" table
 '
 
+# A tool that says which counters it was given.
+cat >bin-trace-metrics <<'EOF'
+#!/bin/sh
+echo "$@" >>asked
+EOF
+test_expect_success 'with --counters, a second recording counts, and the report hands it to the tools' '
+    mkdir tools && for t in trace-metrics trace-suggest; do cp bin-trace-metrics tools/$t && chmod +x tools/$t || return 1; done &&
+    python3 "$stalls/measure.py" record --set second --out counted --stalls ./kernels --collect ./collect --only particles --counters >log &&
+    test -e counted/particles.counters.trace && : >counted/triton.counters.trace && : >counted/t_gather.trace && : >counted/masked.trace &&
+    python3 "$stalls/measure.py" report --set second --bin tools/ --counters counted >table &&
+    grep -- "--counters counted/particles.counters.trace counted/particles.trace" asked &&
+    grep -- "--counters counted/triton.counters.trace counted/t_gather.trace" asked &&
+    rm asked && python3 "$stalls/measure.py" report --set second --bin tools/ counted >table && grep particles asked && ! grep counters asked
+'
+
 # The cost: the bench beside a stand-in for its programs.
 mkdir bench bin && cp "$GP_SOURCE/tests/bench/pc_cost.py" bench/
 cat >bench/programs.py <<'EOF'
