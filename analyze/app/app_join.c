@@ -162,9 +162,11 @@ int gp_app_counters(struct gp_app *f, const char *path, struct gp_trace *t, stru
     int failed = gp_app_trace(f, 0, GP_NEED(GP_METRIC), t, err);
     gp_app_inputs(f, paths, n);
     f->commands = commands;
-    if (failed) memset(t, 0, sizeof *t); /* it is released already */
-    if (!failed && !t->events[GP_METRIC].n)
+    if (!failed && !t->events[GP_METRIC].n) {
         failed = gp_fail(err, GP_E_FORMAT, -1,
                          "%s: no hardware counters: record it with gpuprof-collect --metrics roofline", path);
+        gp_trace_release(t);
+    }
+    if (failed) memset(t, 0, sizeof *t);
     return failed;
 }

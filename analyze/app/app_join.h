@@ -28,9 +28,9 @@ void gp_app_joined_release(struct gp_app_joined *in);
 /* Append the inputs as a title names them: their file names without folders, "and N more" after the third. */
 void gp_app_put_title(const struct gp_app *f, struct gp_buf *b);
 
-/* Read the counters of PATH into T, which the caller releases in any case, and nothing else of it. That
- * reading them disturbed its times does not matter, so nothing warns of it. The inputs of F stay as they are.
- * -1 with ERR, which names PATH, if it cannot be read or has no counters. */
+/* Read the counters of PATH into T, which the caller releases, and nothing else of it. That reading them
+ * disturbed its times does not matter, so nothing warns of it. The inputs of F stay as they are. -1 with ERR,
+ * which names PATH, and an empty T if it cannot be read or has no counters. */
 GP_MUST_CHECK int gp_app_counters(struct gp_app *f, const char *path, struct gp_trace *t, struct gp_err *err);
 
 /* As gp_app_trace(), but input I may also be a snapshot (a pickle, found by its content). */
