@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times and records the programs of programs.py, or others, on the GPUs of this machine, and asks trace-suggest what to change in each.
 
-usage: record.py OUT [--programs programs|second|third|fourth|fifth|sixth|seventh] [--bin DIR] [--only NAME,...] [--gpus N|INDEX,INDEX...]
+usage: record.py OUT [--programs programs|second|third|fourth|fifth|sixth|seventh|eighth] [--bin DIR] [--only NAME,...] [--gpus N|INDEX,INDEX...]
                  [--seconds S] [--limit S] [--again]
 
 OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 15 MiB: NAME.trace by
@@ -266,7 +266,7 @@ def gpus():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out")
-    parser.add_argument("--programs", default="programs", help="the module that has them: programs, second, third, fourth, fifth, sixth or seventh")
+    parser.add_argument("--programs", default="programs", help="the module that has them: programs, second, third, fourth, fifth, sixth, seventh or eighth")
     parser.add_argument("--bin", default=os.path.join(ROOT, "build", "release", "bin"))
     parser.add_argument("--only", help="programs, all by default")
     parser.add_argument("--gpus", default="0", help="how many to use, or which, as a list: 1,2; all by default")

@@ -1,4 +1,4 @@
-"""Runs one of the programs of programs.py, second.py, third.py, fourth.py, fifth.py, sixth.py or seventh.py:
+"""Runs one of the programs of programs.py, second.py, third.py, fourth.py, fifth.py, sixth.py, seventh.py or eighth.py:
 
     programs.py list
     programs.py NAME [--fixed] [--steps N] [--window | --torch FILE | --jax FILE]
