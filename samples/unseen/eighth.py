@@ -10,7 +10,7 @@ See running.py.
 from running import CUDA, main, program
 
 
-@program("transformers", "a service ranks texts with weights left in float32", "the weights in float16")
+@program("transformers", "a service ranks texts with weights left in float32", "the weights in float16", "tensor_cores", "low_precision")
 def reranker(fixed):
     import torch
     from transformers import RobertaConfig, RobertaForSequenceClassification
@@ -33,7 +33,7 @@ def reranker(fixed):
     return serve
 
 
-@program("PyTorch", "a replay is a list of transitions, of which each field goes to the GPU by itself", "the replay as tensors on the GPU, indexed")
+@program("torch", "a replay is a list of transitions, of which each field goes to the GPU by itself", "the replay as tensors on the GPU, indexed", "input_stall", "small_copies")
 def learner(fixed):
     import copy
 
@@ -83,7 +83,7 @@ def learner(fixed):
     return train
 
 
-@program("torch_geometric", "features and edges of the whole graph go to the GPU in each step", "they stay on the GPU")
+@program("torch_geometric", "features and edges of the whole graph go to the GPU in each step", "they stay on the GPU", "pageable_copy")
 def papers(fixed):
     import torch
     from torch import nn
@@ -120,7 +120,7 @@ def papers(fixed):
     return train
 
 
-@program("torchaudio", "mel spectra of each utterance by the CPU, between the steps", "of the batch, by the GPU")
+@program("torchaudio", "mel spectra of each utterance by the CPU, between the steps", "of the batch, by the GPU", "input_stall", "routing")
 def accents(fixed):
     import itertools
 
@@ -171,7 +171,7 @@ def accents(fixed):
     return train
 
 
-@program("PyTorch", "a DataLoader takes a table row by row and stacks the rows", "the table on the GPU, indexed by batches of rows")
+@program("torch", "a DataLoader takes a table row by row and stacks the rows", "the table on the GPU, indexed by batches of rows", "input_stall")
 def subscribers(fixed):
     import torch
     from torch import nn
@@ -228,7 +228,7 @@ def subscribers(fixed):
     return train
 
 
-@program("JAX", "a Python loop calls a compiled forecast for each member of an ensemble", "one call, of `vmap`")
+@program("jax", "a Python loop calls a compiled forecast for each member of an ensemble", "one call, of `vmap`", "repeated_work", "batching")
 def ensemble(fixed):
     import jax
     import jax.numpy as jnp
@@ -264,7 +264,7 @@ def ensemble(fixed):
     return step
 
 
-@program("Triton", "a kernel of the loss reads rows of 32768 by blocks of 128", "blocks of 4096, 8 warps")
+@program("triton", "a kernel of the loss reads rows of 32768 by blocks of 128", "blocks of 4096, 8 warps")
 def perplexity(fixed):
     import torch
     from row_loss import row_loss
@@ -283,7 +283,7 @@ def perplexity(fixed):
     return evaluate
 
 
-@program("torchvision", "crops, colours and blur of each picture by the main process, between the steps", "by 8 workers of the DataLoader")
+@program("torchvision", "crops, colours and blur of each picture by the main process, between the steps", "by 8 workers of the DataLoader", "input_stall")
 def crops(fixed):
     import numpy as np
     import torch
@@ -330,7 +330,7 @@ def crops(fixed):
     return train
 
 
-@program("CuPy", "a Python loop over the rows of a matrix", "the same for all rows at once, along an axis")
+@program("cupy", "a Python loop over the rows of a matrix", "the same for all rows at once, along an axis", "repeated_work", "batching")
 def electrodes(fixed):
     import cupy as cp
     import numpy as np
@@ -360,7 +360,7 @@ def electrodes(fixed):
     return step
 
 
-@program("PyTorch", "a U-Net denoises in float32", "in float16")
+@program("torch", "a U-Net denoises in float32", "in float16", "tensor_cores", "low_precision")
 def denoiser(fixed):
     import math
 
@@ -444,7 +444,7 @@ def denoiser(fixed):
     return sample
 
 
-@program("PyTorch", "a Python loop draws the items that a user has not bought, one by one", "drawn at once, by the GPU, those bought drawn again")
+@program("torch", "a Python loop draws the items that a user has not bought, one by one", "drawn at once, by the GPU, those bought drawn again", "input_stall", "routing")
 def basket(fixed):
     import numpy as np
     import torch
@@ -499,7 +499,7 @@ def basket(fixed):
     return train
 
 
-@program("transformers", "a language model is trained in float32", "in bfloat16, by autocast")
+@program("transformers", "a language model is trained in float32", "in bfloat16, by autocast", "tensor_cores", "low_precision")
 def tales(fixed):
     import itertools
 

@@ -40,6 +40,11 @@ test_expect_success 'the README lists the seventh twelve as they are' '
     sed -n "/^## The seventh list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp seventh found
 '
 
+test_expect_success 'the README lists the eighth twelve as they are' '
+    python3 "$unseen/eighth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >eighth && test "$(wc -l <eighth)" = 13 &&
+    sed -n "/^## The eighth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp eighth found
+'
+
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
 cat >stub/running.py <<'EOF'
