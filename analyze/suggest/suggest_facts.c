@@ -42,7 +42,7 @@ static uint32_t operator_around(struct gp_rule_ctx *c, struct gp_host_memo *ops,
     return found >> 1;
 }
 
-/* If no operators are recorded: the autograd engine launches from its own thread. */
+/* If no operators are recorded: PyTorch's autograd launches from its own thread, JAX copies from several. */
 static bool launched_aside(const struct gp_rule_ctx *c, uint32_t item)
 {
     const struct gp_plan *p = c->p;
@@ -83,14 +83,15 @@ static void collect_items(struct gp_rule_ctx *c, struct gp_host_memo *ops)
         item->config = gp_get_config(&c->t->events[GP_GPU], row);
         item->compiled = compiled[item->config];
         item->op = operator_around(c, ops, c->v->at.node[row], &item->backward);
-        if (!c->t->events[GP_OP].n) item->backward = launched_aside(c, i);
         item->position = i - p->steps.at[p->items.at[i].step].first_item;
     }
     free(compiled);
-    bool torch =
-        gp_rule_any_kernel(c, gp_kernel_is_pytorch) || gp_rule_any_kernel(c, gp_kernel_is_triton_fused);
-    c->jax = !torch && gp_rule_any_kernel(c, gp_kernel_is_xla);
-    c->torch = torch || has_torch_operators(c->t);
+    c->torch = gp_rule_any_kernel(c, gp_kernel_is_pytorch);
+    c->torch = c->torch || gp_rule_any_kernel(c, gp_kernel_is_triton_fused);
+    c->jax = !c->torch && gp_rule_any_kernel(c, gp_kernel_is_xla);
+    c->torch |= has_torch_operators(c->t);
+    for (uint32_t i = 0; i < p->items.n && c->torch && !c->t->events[GP_OP].n; i++)
+        c->items[i].backward = launched_aside(c, i);
     for (uint32_t i = 0; i < p->items.n && !c->first_product; i++)
         if (c->items[i].kind == GP_FRAME_GEMM || c->items[i].kind == GP_FRAME_ATTENTION) c->first_product = i;
 }

@@ -792,6 +792,29 @@ static void accumulated(struct program *p) { gradients(p, 3, ADD); }
 /* An optimizer for each item. */
 static void trained(struct program *p) { gradients(p, 10, FUSED); }
 
+/* Time steps of JAX, not compiled: another thread copies numbers that each needs. */
+static void steps_of_jax(struct program *p)
+{
+    uint32_t main = p->main, aside = mk_thread(&p->t, p->t.tracks.at[main].process, 200);
+    launch(p, "loop_broadcast_fusion");
+    for (int i = 0; i < 8; i++) {
+        p->main = aside;
+        host(p, 20 * US), copy(p, "Memcpy HtoD (Pageable -> Device)", 1 * US, 4, false);
+        p->main = main;
+        for (int k = 0; k < 12; k++) launch(p, k % 2 ? "loop_add_fusion" : "loop_multiply_fusion");
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(a_backward_pass_is_of_pytorch)
+{
+    struct program p;
+    run(&p, steps_of_jax);
+    assert_null(said(&p, "repeated_work"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "cuda_graph")->action), "jax"));
+    end(&p);
+}
+
 TEST(gradients_of_one_item_after_the_other)
 {
     struct program p;
