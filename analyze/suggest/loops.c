@@ -38,15 +38,6 @@ static gp_sid symbol_of(struct gp_rule_ctx *c, uint32_t item)
 
 /* ---- where it is ---- */
 
-static bool is_function(const struct gp_rule_ctx *c, uint32_t node)
-{
-    const struct gp_host_event *e = &c->v->hs.nodes[node];
-    gp_sid name = c->t->events[e->table].name[e->row];
-    const char *text = gp_trace_str(c->t, name);
-    return e->table == GP_PYTHON && !gp_frame_is_state(text) &&
-           !gp_name_is_glue(text, gp_string_len(&c->t->strings, name));
-}
-
 /* The innermost function that is around both nodes; GP_HOST_NONE. */
 static uint32_t function_around(const struct gp_rule_ctx *c, uint32_t a, uint32_t b)
 {
@@ -56,15 +47,10 @@ static uint32_t function_around(const struct gp_rule_ctx *c, uint32_t a, uint32_
     for (; b != GP_HOST_NONE; b = nodes[b].parent)
         for (uint32_t i = 0; i < n; i++) {
             if (up[i] != b) continue;
-            while (b != GP_HOST_NONE && !is_function(c, b)) b = nodes[b].parent;
+            while (b != GP_HOST_NONE && !gp_rule_is_function(c, &nodes[b])) b = nodes[b].parent;
             return b;
         }
     return GP_HOST_NONE;
-}
-
-uint32_t gp_loop_item(const struct gp_loops *l, const struct gp_loop *loop, uint32_t k, uint32_t j)
-{
-    return l->items[l->begins.at[loop->turns + k] + j];
 }
 
 /* The function that all turns are in. */
@@ -80,12 +66,7 @@ static void find_place(const struct gp_rule_ctx *c, const struct gp_loops *l, st
 
 /* ---- what a part does ---- */
 
-/* Looks up rows by index, or adds to them. */
-static bool gathers(const char *name)
-{
-    return gp_name_has_one_of(name, " gather index_elementwise indexSelect ");
-}
-
+/* Adds to rows by index. */
 static bool scatters(const char *name)
 {
     return gp_name_has_one_of(name, " indexFunc scatter index_put index_add indexing_backward ");
@@ -106,7 +87,7 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->fed += c->items[item].kind == GP_FRAME_MEMCPY && gp_copy_to_device(name);
     loop->reads += gp_rule_is_scalar_read(c, item);
     loop->products += c->items[item].kind == GP_FRAME_GEMM;
-    loop->gathers += gathers(name);
+    loop->gathers += gp_name_has_one_of(name, " gather index_elementwise indexSelect ");
     loop->scatters += scatters(name);
     loop->backward += c->items[item].backward;
     loop->joins += gp_kernel_joins(name);
@@ -121,6 +102,18 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->samples |=
         gp_name_has_one_of(name, " multinomial distribution_elementwise ") && !c->items[item].backward;
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);
+}
+
+/* May a turn need what ITEM gave the one before? Not if it is one value, or if NEXT, a reduction, takes it
+ * from an elementwise kernel, or it is that reduction. A byte that is read decides on the next turn. */
+static bool is_kept(const struct gp_rule_ctx *c, uint32_t item, uint32_t next)
+{
+    uint32_t kind = c->items[item].kind;
+    if (!gp_rule_computes(c, item)) return !gp_rule_is_scalar_read(c, item) || gp_rule_bytes(c, item) == 1;
+    bool light = kind == GP_FRAME_ELEMENTWISE || kind == GP_FRAME_REDUCTION,
+         ends = !gp_rule_computes(c, next) || gp_rule_blocks(c, next) == 1;
+    return gp_rule_blocks(c, item) != 1 && !(light && c->items[next].kind == GP_FRAME_REDUCTION) &&
+           !(ends && kind == GP_FRAME_REDUCTION);
 }
 
 /* AFTER: how many launches came after a backward pass, and 1; 0: none since the last product. Few of them
@@ -148,7 +141,7 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
                        const uint8_t *pieces)
 {
     int64_t before = 0;
-    uint32_t after = 0;
+    uint32_t after = 0, previous = 0;
     for (uint32_t k = 0; k < loop->count; k++) {
         int64_t blocks = 0;
         for (uint32_t j = 0; j < loop->period; j++) {
@@ -156,6 +149,8 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
             add_item(c, loop, item, pieces);
             blocks += gp_rule_blocks(c, item);
             add_pass(c, loop, item, &after);
+            if (k || j) loop->kept += is_kept(c, previous, item);
+            previous = item;
         }
         loop->rises += k && blocks > before;
         loop->falls += k && blocks < before;

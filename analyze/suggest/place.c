@@ -118,9 +118,11 @@ static uint32_t frames_of(const struct gp_rule_ctx *c, uint32_t call, const stru
 }
 
 /* A loop of one line is in the last frame that its calls share; one of several lines is in the next. */
-bool gp_rule_library_loops(const struct gp_rule_ctx *c, uint32_t from, uint32_t to)
+bool gp_rule_library_loops(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     const struct gp_stack *of_first[MOST_FRAMES], *of_one[MOST_FRAMES];
+    uint32_t from = c->p->items.at[gp_loop_item(c->loops, loop, 0, 0)].call,
+             to = c->p->items.at[gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1)].call;
     if (!c->t->events[GP_API].stack) return false;
     uint32_t n = frames_of(c, from, of_first), lines = n, functions = n;
     for (uint32_t call = from; call < to; call++) {

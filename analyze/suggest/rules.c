@@ -589,6 +589,14 @@ bool gp_rule_any_kernel(const struct gp_rule_ctx *c, gp_rule_match *is)
     return any;
 }
 
+bool gp_rule_is_function(const struct gp_rule_ctx *c, const struct gp_host_event *e)
+{
+    gp_sid name = c->t->events[e->table].name[e->row];
+    const char *text = gp_trace_str(c->t, name);
+    return e->table == GP_PYTHON && !gp_frame_is_state(text) &&
+           !gp_name_is_glue(text, gp_string_len(&c->t->strings, name));
+}
+
 bool gp_rule_is_compiled(const struct gp_rule_ctx *c)
 {
     size_t n = 0;

@@ -130,8 +130,8 @@ gp_sid gp_rule_place_between(struct gp_rule_ctx *c, const int64_t *by_call);
  * Unknown without stacks. */
 enum gp_code { GP_CODE_UNKNOWN, GP_CODE_OWN, GP_CODE_LIBRARY, GP_CODE_COUNT };
 enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
-/* Is the loop that makes the calls FROM to TO in an installed library? False without stacks. O(calls). */
-bool gp_rule_library_loops(const struct gp_rule_ctx *c, uint32_t from, uint32_t to);
+/* Is LOOP in an installed library? False without stacks. O(calls). */
+bool gp_rule_library_loops(const struct gp_rule_ctx *c, const struct gp_loop *loop);
 
 /* An edit of the high end only; free of the resource, it holds as well. */
 static inline void gp_rule_edit_high(struct gp_suggestion *s, enum gp_edit_kind kind, uint32_t index,
@@ -266,6 +266,8 @@ void gp_rule_absorb(struct gp_rule_ctx *c, const uint8_t *calls, const char *nam
 
 /* Is CALL within a function of PyTorch's GradScaler or optimizers? */
 bool gp_rule_is_of_framework(const struct gp_rule_ctx *c, uint32_t call);
+/* Is E a function that a person would look for: not one that only calls others, nor what a thread did? */
+bool gp_rule_is_function(const struct gp_rule_ctx *c, const struct gp_host_event *e);
 /* Is ITEM a copy of a value or two to the host? */
 bool gp_rule_is_scalar_read(const struct gp_rule_ctx *c, uint32_t item);
 

@@ -105,24 +105,18 @@ static bool has_gradients(const struct gp_rule_ctx *c, const struct gp_loop *loo
     return false;
 }
 
-static bool is_of_library(const struct gp_rule_ctx *c, const struct gp_loop *loop)
-{
-    uint32_t first = gp_loop_item(c->loops, loop, 0, 0),
-             last = gp_loop_item(c->loops, loop, loop->count - 1, loop->period - 1);
-    return gp_rule_library_loops(c, c->p->items.at[first].call, c->p->items.at[last].call);
-}
-
 /* Only a value crosses. Turns that get one as well may be items, and so may those of a loss, except layers of
- * experts, which look up and add by index. Others make a token of the one before, or come nearer to a
- * solution. What a library loops over is not the program's to change. */
+ * experts, which look up and add by index; and turns that only add tensors up, if nothing but the value is
+ * kept. Others make a token of the one before, or come nearer to a solution. What a library loops over is not
+ * the program's to change. */
 static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
-    if (loop->joined && !loop->products && !loop->inner && !loop->backward && loop->count >= STEPS_LEAST)
-        return COLLECTED;
-    bool none = loop->period < READ_LEAST || !loop->products || loop->inner || loop->backward ||
-                loop->samples || (loop->gathers && loop->scatters) ||
-                (!is_each(loop->fed, loop) && !has_gradients(c, loop)) || is_of_library(c, loop);
-    return none ? UNRELATED : READ;
+    if (loop->inner || loop->backward) return UNRELATED;
+    if (loop->joined && !loop->products && loop->count >= STEPS_LEAST) return COLLECTED;
+    bool sums = loop->count >= VALUES_LEAST && !loop->products && !loop->kept,
+         deep = loop->period >= READ_LEAST && loop->products && !(loop->gathers && loop->scatters) &&
+                (is_each(loop->fed, loop) || has_gradients(c, loop));
+    return (sums || deep) && !loop->samples && !gp_rule_library_loops(c, loop) ? READ : UNRELATED;
 }
 
 /* Kernels of one block and a read in each turn, and nothing else: a few values of a tensor. */
@@ -130,7 +124,7 @@ static bool is_values(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     return loop->count >= VALUES_LEAST && loop->reads == loop->count && loop->single >= loop->count &&
            loop->single + loop->reads == loop->count * loop->period && !loop->products && !loop->backward &&
-           !loop->inner && !loop->samples && !is_of_library(c, loop);
+           !loop->inner && !loop->samples && !gp_rule_library_loops(c, loop);
 }
 
 static enum dependence dependence_of(const struct gp_rule_ctx *c, const struct gp_loop *loop)
@@ -262,20 +256,16 @@ static void release_turns(struct turns *sum)
 
 /* ---- one batch for several turns ---- */
 
-/* The launches of turn K go: with a later one of its group. */
+/* The launches of turn K go: with a later one of its group; at the high end only, or also at the LOW one. */
 static void remove_turn(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k,
-                        struct gp_suggestion *s, bool high)
+                        struct gp_suggestion *s, bool low)
 {
+    static const enum gp_edit_kind kinds[] = {GP_EDIT_BEFORE, GP_EDIT_OWN, GP_EDIT_NO_WAIT};
     uint32_t from, to;
     calls_of(c, loop, k, &from, &to);
-    for (uint32_t call = from; call < to; call++) {
-        struct gp_edit edits[] = {
-            {GP_EDIT_BEFORE, call, 0}, {GP_EDIT_OWN, call, 0}, {GP_EDIT_NO_WAIT, call, 0}};
-        for (size_t i = 0; i < GP_COUNT(edits); i++) {
-            if (high) gp_rule_edit_high(s, edits[i].kind, call, 0);
-            else GP_VEC_PUSH(&s->low, edits[i]);
-        }
-    }
+    for (uint32_t call = from; call < to; call++)
+        for (size_t i = 0; i < GP_COUNT(kinds); i++)
+            (low ? gp_rule_edit_all : gp_rule_edit_high)(s, kinds[i], call, 0);
 }
 
 /* Place J of all turns runs as one kernel: as long as the longest, times what it fills of the device. */
@@ -305,10 +295,7 @@ static void batch_place(const struct gp_rule_ctx *c, const struct gp_loop *loop,
 static void batch_loop(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t group,
                        struct gp_suggestion *s)
 {
-    for (uint32_t k = 1; k < loop->count; k++) {
-        remove_turn(c, loop, k, s, true);
-        if (group && k % group) remove_turn(c, loop, k, s, false);
-    }
+    for (uint32_t k = 1; k < loop->count; k++) remove_turn(c, loop, k, s, group && k % group);
     for (uint32_t j = 0; j < loop->period; j++) batch_place(c, loop, j, s);
 }
 
@@ -358,7 +345,8 @@ static const struct turn_words *words_of(enum dependence d)
                     "work on all values at once, by operators on whole tensors such as where, gather and "
                     "scatter, or copy the tensor to the host once, loop there, and copy the result back"},
         [READ] = {"a turn", "one turn of a loop after the other, and the host reads a value of each",
-                  "run all turns of the loop as one batch if none needs the result of another"},
+                  "run all turns of the loop as one batch, and read their values at once, if none needs the "
+                  "result of another"},
         [PASSES] =
             {"a turn",
              "a forward pass, a backward pass, and work on its gradients for one item after the other",
@@ -432,16 +420,16 @@ const struct gp_rule gp_rule_repeated_work = {
     .threshold =
         "four turns or more in a row in each step, with a matrix product and a copy between host and "
         "GPU in each, or with eight launches, of which the host reads a value, or that only look rows up; "
-        "16 turns of a read and of kernels of one block; eight turns of a recurrent layer, or whose results "
-        "one kernel joins, or each copies aside, or of a "
-        "forward and a backward pass with eight launches after it; 5% of the time",
+        "16 turns of a read and of kernels of one block, or of reductions and what they take; eight turns of "
+        "a recurrent layer, or whose results one kernel joins, or each copies aside, or of a forward and a "
+        "backward pass with eight launches after it; 5% of the time",
     .guard =
         "layers: other turns that stay on the GPU, or that join the results of those before; turns that "
         "change parameters; what one operator or graph launches; round trips (see round_trip); turns "
         "that fill half of the GPU all the time; turns with a value read that draw samples, get no value "
         "each and have no gradients (tokens, solvers), that look up and add by index (layers of "
-        "experts), or that a library loops over. Where each turn may need the one before, the low end is "
-        "that of a CUDA graph or a compiler, or nothing",
+        "experts), or that a library loops over; reads of a byte, which decide what comes next. Where each "
+        "turn may need the one before, the low end is that of a CUDA graph or a compiler, or nothing",
     .action = "call the model once for all items, as one padded batch, or once for each group of items of "
               "like size",
     .change = "call the model once for all items, as one padded batch",

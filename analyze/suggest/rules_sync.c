@@ -112,16 +112,6 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     return w;
 }
 
-/* An operator, a range, or a function that a person would look for: not one that only calls others, nor what
- * a thread was doing. */
-static bool is_place(const struct gp_rule_ctx *c, const struct gp_host_event *e)
-{
-    gp_sid name = c->t->events[e->table].name[e->row];
-    const char *text = gp_trace_str(c->t, name);
-    if (e->table != GP_PYTHON) return e->table == GP_OP || e->table == GP_RANGE;
-    return !gp_frame_is_state(text) && !gp_name_is_glue(text, gp_string_len(&c->t->strings, name));
-}
-
 /* What the waits in functions, operators and ranges of one label sum to. */
 struct place {
     gp_sid label;
@@ -162,7 +152,9 @@ static void add_places(struct places *p, uint32_t call)
     const struct gp_host_event *nodes = c->v->hs.nodes;
     uint32_t depth = MOST;
     for (uint32_t node = c->calls[call].node; node != GP_HOST_NONE && depth; node = nodes[node].parent) {
-        if (!is_place(c, &nodes[node]) || is_step(c, call, &nodes[node])) continue;
+        uint32_t table = nodes[node].table;
+        if (table != GP_OP && table != GP_RANGE && !gp_rule_is_function(c, &nodes[node])) continue;
+        if (is_step(c, call, &nodes[node])) continue;
         struct place *place = place_at(p, &nodes[node]);
         if (place->call != call + 1) place->ns += c->p->calls.at[call].waited_ns;
         if (depth > place->depth) place->depth = depth, place->node = node;

@@ -553,6 +553,79 @@ TEST(values_of_all_turns_can_be_read_once)
     reads_by(products_with_a_read, "read values only every few steps");
 }
 
+#define TIMES "cupy_multiply__float32_float32_float32"
+#define TOTAL "cupy_sum"
+
+/* N turns, each adds up two products of parts of an image, by kernels of BLOCKS, and reads BYTES; KEPT runs
+ * before them, if it is not NULL. */
+static void sums_of(struct program *p, int n, uint32_t blocks, int64_t bytes, const char *kept)
+{
+    for (int i = 0; i < n; i++) {
+        if (kept) host(p, 20 * US), kernel_of(p, kept, blocks, 1 * US);
+        for (int k = 0; k < 2; k++) {
+            host(p, 20 * US), kernel_of(p, TIMES, blocks, 1 * US);
+            host(p, 20 * US), kernel_of(p, TOTAL, 1, 1 * US);
+        }
+        host(p, 20 * US), kernel_of(p, TIMES, 1, 1 * US), out(p, bytes);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void stars(struct program *p) { sums_of(p, 40, 4, 4, NULL); }
+
+static void few_stars(struct program *p) { sums_of(p, 12, 4, 4, NULL); }
+
+static void until_enough(struct program *p) { sums_of(p, 40, 4, 1, NULL); }
+
+/* What is computed first is the next turn's input. */
+static void sweeps(struct program *p) { sums_of(p, 40, 4, 4, TIMES); }
+
+/* What a kernel of the program writes is not known. */
+static void own_sweeps(struct program *p)
+{
+    for (int i = 0; i < 40; i++) {
+        host(p, 20 * US), kernel_of(p, "relax(float*, float*)", 20, 1 * US);
+        host(p, 20 * US), kernel_of(p, TOTAL, 1, 1 * US), out(p, 4);
+    }
+    wait(p, "cudaDeviceSynchronize");
+}
+
+/* So is what a library keeps. */
+static void stars_in_a_library(struct program *p)
+{
+    for (int i = 0; i < 40; i++)
+        for (int k = 0; k < 3; k++) {
+            if (k == 2) out(p, 4);
+            else host(p, 20 * US), kernel_of(p, k ? TOTAL : TIMES, k ? 1 : 4, 1 * US);
+            frame(p, "main", "/data/main.py", 7, true);
+            frame(p, "search", "/usr/lib/python3/dist-packages/scipy/search.py", 5, false);
+            frame(p, "turn", "/usr/lib/python3/dist-packages/scipy/search.py", 20 + (unsigned)k, false);
+        }
+}
+
+TEST(sums_of_one_part_after_the_other)
+{
+    struct program p;
+    run(&p, stars);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    // a turn: 24 us for each of five kernels, 12 for the copy; 39 of 40 go at most
+    assert_in_range(s->saving_high_ns, 39 * 130 * US, p.s.step.step_ns);
+    assert_true(s->saving_low_ns > 0);
+    assert_int_equal(evidence_of(s, "turns"), 40);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a turn"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "read their values at once"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "needs the one before, use cupy.fuse"));
+    assert_null(said(&p, "scalar_read"));
+    assert_null(said(&p, "compile"));
+    end(&p);
+    is_silent(few_stars, "repeated_work");
+    is_silent(until_enough, "repeated_work");
+    is_silent(sweeps, "repeated_work");
+    is_silent(own_sweeps, "repeated_work");
+    is_silent(stars_in_a_library, "repeated_work");
+}
+
 TEST(turns_that_need_a_size_may_be_put_together)
 {
     struct program p;
