@@ -104,18 +104,6 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->trains |= pieces[item] || gp_kernel_is_multi_tensor(name);
 }
 
-/* May a turn need what ITEM gave the one before? Not if it is one value, or if NEXT, a reduction, takes it
- * from an elementwise kernel, or it is that reduction. A byte that is read decides on the next turn. */
-static bool is_kept(const struct gp_rule_ctx *c, uint32_t item, uint32_t next)
-{
-    uint32_t kind = c->items[item].kind;
-    if (!gp_rule_computes(c, item)) return !gp_rule_is_scalar_read(c, item) || gp_rule_bytes(c, item) == 1;
-    bool light = kind == GP_FRAME_ELEMENTWISE || kind == GP_FRAME_REDUCTION,
-         ends = !gp_rule_computes(c, next) || gp_rule_blocks(c, next) == 1;
-    return gp_rule_blocks(c, item) != 1 && !(light && c->items[next].kind == GP_FRAME_REDUCTION) &&
-           !(ends && kind == GP_FRAME_REDUCTION);
-}
-
 /* AFTER: how many launches came after a backward pass, and 1; 0: none since the last product. Few of them
  * only prepare the next forward pass. */
 static void add_pass(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t item, uint32_t *after)
@@ -141,7 +129,7 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
                        const uint8_t *pieces)
 {
     int64_t before = 0;
-    uint32_t after = 0, previous = 0;
+    uint32_t after = 0;
     for (uint32_t k = 0; k < loop->count; k++) {
         int64_t blocks = 0;
         for (uint32_t j = 0; j < loop->period; j++) {
@@ -149,8 +137,6 @@ static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, st
             add_item(c, loop, item, pieces);
             blocks += gp_rule_blocks(c, item);
             add_pass(c, loop, item, &after);
-            if (k || j) loop->kept += is_kept(c, previous, item);
-            previous = item;
         }
         loop->rises += k && blocks > before;
         loop->falls += k && blocks < before;

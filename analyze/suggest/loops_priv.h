@@ -33,7 +33,6 @@ struct gp_loop {
     uint32_t joins, recurrent, own, aside, lookups, plain, inner;
     uint32_t whole;        /* of the plain ones: those that write a tensor from end to end */
     uint32_t single;       /* kernels of one block */
-    uint32_t kept;         /* what no reduction takes at once, of kernels of more blocks; values of a byte */
     uint32_t rises, falls; /* turns with more, and with fewer blocks than the one before */
     uint32_t passes;       /* turns that work on gradients after a backward pass, before the next product */
     bool samples, trains;  /* draws random samples; changes parameters */
@@ -51,10 +50,9 @@ struct gp_loops {
 void gp_loops_find(struct gp_loops *l, struct gp_rule_ctx *c);
 void gp_loops_release(struct gp_loops *l);
 /* Place J of turn K. */
-static inline uint32_t gp_loop_item(const struct gp_loops *l, const struct gp_loop *loop, uint32_t k,
-                                    uint32_t j)
+static inline uint32_t gp_loop_item(const struct gp_loops *v, const struct gp_loop *l, uint32_t k, uint32_t j)
 {
-    return l->items[l->begins.at[loop->turns + k] + j];
+    return v->items[v->begins.at[l->turns + k] + j];
 }
 
 #endif

@@ -81,16 +81,35 @@ static uint32_t call_of(const struct gp_rule_ctx *c, const struct gp_edit *e)
     return e->kind <= GP_EDIT_ASIDE ? c->p->items.at[e->index].call : e->index;
 }
 
-/* Whose function makes the call? Of PyTorch's, the next function around is asked. */
-static enum gp_code code_of_call(const struct gp_trace *t, uint32_t row)
+/* The frames of CALL with a file other than PyTorch's or CuPy's, the innermost first; at most MOST_FRAMES. */
+static uint32_t frames_of(const struct gp_rule_ctx *c, uint32_t call, const struct gp_stack **frames)
 {
-    uint32_t stack = gp_get_stack(&t->events[GP_API], row);
-    for (int n = 0; stack && stack < t->stacks.n && n < MOST_FRAMES;
-         n++, stack = t->stacks.at[stack].parent) {
-        const struct gp_stack *s = &t->stacks.at[stack];
-        const char *file = gp_trace_str(t, s->file);
-        if (is_own(t, s)) return GP_CODE_OWN;
-        if (strstr(file, "-packages/") && !strstr(file, "-packages/torch/")) return GP_CODE_LIBRARY;
+    const struct gp_trace *t = c->t;
+    uint32_t n = 0;
+    for (uint32_t at = gp_get_stack(&t->events[GP_API], c->p->calls.at[call].row);
+         at && at < t->stacks.n && n < MOST_FRAMES; at = t->stacks.at[at].parent) {
+        const char *file = gp_trace_str(t, t->stacks.at[at].file);
+        if (*file && !gp_name_has_one_of(file, " -packages/torch/ -packages/cupy/ "))
+            frames[n++] = &t->stacks.at[at];
+    }
+    return n;
+}
+
+bool gp_rule_same_line(const struct gp_rule_ctx *c, uint32_t one, uint32_t other)
+{
+    const struct gp_stack *a[MOST_FRAMES], *b[MOST_FRAMES];
+    return frames_of(c, one, a) && frames_of(c, other, b) && is_own(c->t, a[0]) && a[0]->line &&
+           a[0]->line == b[0]->line && a[0]->name == b[0]->name && a[0]->file == b[0]->file;
+}
+
+/* Whose function makes the call? Of PyTorch's or CuPy's, the next function around is asked. */
+static enum gp_code code_of_call(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_stack *frames[MOST_FRAMES];
+    uint32_t n = frames_of(c, call, frames);
+    for (uint32_t i = 0; i < n; i++) {
+        if (is_own(c->t, frames[i])) return GP_CODE_OWN;
+        if (strstr(gp_trace_str(c->t, frames[i]->file), "-packages/")) return GP_CODE_LIBRARY;
     }
     return GP_CODE_UNKNOWN;
 }
@@ -99,22 +118,9 @@ enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_sugges
 {
     size_t n[GP_CODE_COUNT] = {0};
     for (size_t i = 0; i < s->high.n && c->t->events[GP_API].stack; i++)
-        n[code_of_call(c->t, c->p->calls.at[call_of(c, &s->high.at[i])].row)]++;
+        n[code_of_call(c, call_of(c, &s->high.at[i]))]++;
     if (n[GP_CODE_LIBRARY] > n[GP_CODE_OWN] + n[GP_CODE_UNKNOWN]) return GP_CODE_LIBRARY;
     return n[GP_CODE_OWN] > n[GP_CODE_LIBRARY] + n[GP_CODE_UNKNOWN] ? GP_CODE_OWN : GP_CODE_UNKNOWN;
-}
-
-/* The frames of CALL, the innermost first, that have a file other than PyTorch's; at most MOST_FRAMES. */
-static uint32_t frames_of(const struct gp_rule_ctx *c, uint32_t call, const struct gp_stack **frames)
-{
-    const struct gp_trace *t = c->t;
-    uint32_t n = 0;
-    for (uint32_t at = gp_get_stack(&t->events[GP_API], c->p->calls.at[call].row);
-         at && at < t->stacks.n && n < MOST_FRAMES; at = t->stacks.at[at].parent) {
-        const char *file = gp_trace_str(t, t->stacks.at[at].file);
-        if (*file && !strstr(file, "-packages/torch/")) frames[n++] = &t->stacks.at[at];
-    }
-    return n;
 }
 
 /* A loop of one line is in the last frame that its calls share; one of several lines is in the next. */

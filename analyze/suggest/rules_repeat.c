@@ -105,15 +105,35 @@ static bool has_gradients(const struct gp_rule_ctx *c, const struct gp_loop *loo
     return false;
 }
 
+/* Can no turn need what the one before computed but for the values? A reduction takes at once what an
+ * elementwise kernel gave, or the same line of the program goes on: that was a part of an expression. What a
+ * compiler fused may give more, and a byte that is read decides on the next turn. */
+static bool keeps_values_only(const struct gp_rule_ctx *c, const struct gp_loop *loop)
+{
+    uint32_t next = gp_loop_item(c->loops, loop, 0, 0);
+    for (uint32_t i = 1; i < loop->count * loop->period; i++) {
+        uint32_t item = next, kind = c->items[item].kind;
+        next = gp_loop_item(c->loops, loop, i / loop->period, i % loop->period);
+        if (gp_rule_is_scalar_read(c, item) && gp_rule_bytes(c, item) > 1) continue;
+        if (!gp_rule_computes(c, item) || c->items[item].compiled) return false;
+        bool ends = !gp_rule_computes(c, next) || gp_rule_blocks(c, next) == 1,
+             taken = c->items[next].kind == GP_FRAME_REDUCTION;
+        if (gp_rule_blocks(c, item) != 1 && !(kind == GP_FRAME_ELEMENTWISE && taken) &&
+            !(kind == GP_FRAME_REDUCTION && (taken || ends)) &&
+            !gp_rule_same_line(c, c->p->items.at[item].call, c->p->items.at[next].call))
+            return false;
+    }
+    return true;
+}
+
 /* Only a value crosses. Turns that get one as well may be items, and so may those of a loss, except layers of
- * experts, which look up and add by index; and turns that only add tensors up, if nothing but the value is
- * kept. Others make a token of the one before, or come nearer to a solution. What a library loops over is not
- * the program's to change. */
+ * experts, which look up and add by index; and any that keep no more. Others make a token of the one before,
+ * or come nearer to a solution. What a library loops over is not the program's to change. */
 static enum dependence with_value(const struct gp_rule_ctx *c, const struct gp_loop *loop)
 {
     if (loop->inner || loop->backward) return UNRELATED;
     if (loop->joined && !loop->products && loop->count >= STEPS_LEAST) return COLLECTED;
-    bool sums = loop->count >= VALUES_LEAST && !loop->products && !loop->kept,
+    bool sums = loop->count >= VALUES_LEAST && !loop->products && keeps_values_only(c, loop),
          deep = loop->period >= READ_LEAST && loop->products && !(loop->gathers && loop->scatters) &&
                 (is_each(loop->fed, loop) || has_gradients(c, loop));
     return (sums || deep) && !loop->samples && !gp_rule_library_loops(c, loop) ? READ : UNRELATED;
@@ -260,12 +280,11 @@ static void release_turns(struct turns *sum)
 static void remove_turn(const struct gp_rule_ctx *c, const struct gp_loop *loop, uint32_t k,
                         struct gp_suggestion *s, bool low)
 {
-    static const enum gp_edit_kind kinds[] = {GP_EDIT_BEFORE, GP_EDIT_OWN, GP_EDIT_NO_WAIT};
     uint32_t from, to;
     calls_of(c, loop, k, &from, &to);
     for (uint32_t call = from; call < to; call++)
-        for (size_t i = 0; i < GP_COUNT(kinds); i++)
-            (low ? gp_rule_edit_all : gp_rule_edit_high)(s, kinds[i], call, 0);
+        for (int kind = GP_EDIT_BEFORE; kind <= GP_EDIT_NO_WAIT; kind++)
+            (low ? gp_rule_edit_all : gp_rule_edit_high)(s, (enum gp_edit_kind)kind, call, 0);
 }
 
 /* Place J of all turns runs as one kernel: as long as the longest, times what it fills of the device. */
@@ -345,8 +364,7 @@ static const struct turn_words *words_of(enum dependence d)
                     "work on all values at once, by operators on whole tensors such as where, gather and "
                     "scatter, or copy the tensor to the host once, loop there, and copy the result back"},
         [READ] = {"a turn", "one turn of a loop after the other, and the host reads a value of each",
-                  "run all turns of the loop as one batch, and read their values at once, if none needs the "
-                  "result of another"},
+                  "run all turns of the loop as one batch and read once if none needs the result of another"},
         [PASSES] =
             {"a turn",
              "a forward pass, a backward pass, and work on its gradients for one item after the other",
@@ -420,8 +438,8 @@ const struct gp_rule gp_rule_repeated_work = {
     .threshold =
         "four turns or more in a row in each step, with a matrix product and a copy between host and "
         "GPU in each, or with eight launches, of which the host reads a value, or that only look rows up; "
-        "16 turns of a read and of kernels of one block, or of reductions and what they take; eight turns of "
-        "a recurrent layer, or whose results one kernel joins, or each copies aside, or of a forward and a "
+        "16 turns of a read and of kernels of one block, or of sums, or of one line; eight turns of a "
+        "recurrent layer, or whose results one kernel joins, or each copies aside, or of a forward and a "
         "backward pass with eight launches after it; 5% of the time",
     .guard =
         "layers: other turns that stay on the GPU, or that join the results of those before; turns that "

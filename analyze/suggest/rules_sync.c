@@ -93,8 +93,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
     uint32_t last = GP_REPLAY_NONE;
     for (uint32_t k = 0; k < c->p->calls.n; k++) {
         const struct gp_plan_call *call = &c->p->calls.at[k];
-        if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE) continue;
-        if (!is_covered(c, k, scalars)) continue;
+        if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE || !is_covered(c, k, scalars)) continue;
         uint32_t copy = scalars ? gp_rule_copy_waited_for(c, k) : GP_REPLAY_NONE;
         w.copies += copy != last;
         last = copy;

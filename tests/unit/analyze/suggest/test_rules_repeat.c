@@ -580,14 +580,45 @@ static void until_enough(struct program *p) { sums_of(p, 40, 4, 1, NULL); }
 /* What is computed first is the next turn's input. */
 static void sweeps(struct program *p) { sums_of(p, 40, 4, 4, TIMES); }
 
-/* What a kernel of the program writes is not known. */
-static void own_sweeps(struct program *p)
+static void relaxes(struct program *p, const char *name)
 {
     for (int i = 0; i < 40; i++) {
-        host(p, 20 * US), kernel_of(p, "relax(float*, float*)", 20, 1 * US);
+        host(p, 20 * US), kernel_of(p, name, 20, 1 * US);
         host(p, 20 * US), kernel_of(p, TOTAL, 1, 1 * US), out(p, 4);
     }
     wait(p, "cudaDeviceSynchronize");
+}
+
+/* What a kernel of the program writes is not known. */
+static void own_sweeps(struct program *p) { relaxes(p, "relax(float*, float*)"); }
+
+/* It may write its sum and its differences. */
+static void compiled_sweeps(struct program *p) { relaxes(p, "triton_poi_fused_add_sub_0"); }
+
+/* Three kernels and a read, at these LINES of a loop; the second kernel is CuPy's own, and all of them those
+ * of a function in a LIBRARY, unless it is NULL. */
+static void lines_of(struct program *p, const unsigned *lines, const char *library)
+{
+    for (int i = 0; i < 40; i++)
+        for (int k = 0; k < 4; k++) {
+            if (k == 3) out(p, 4);
+            else host(p, 20 * US), kernel_of(p, k == 2 ? TOTAL : TIMES, k == 2 ? 1 : 20, 1 * US);
+            frame(p, "main", "/data/main.py", 7, true);
+            frame(p, "turns", "/data/main.py", lines[k], false);
+            if (library && k < 3) frame(p, "change", library, 5, false);
+            if (k == 1) frame(p, "square", "/usr/lib/python3/dist-packages/cupy/math.py", 9, false);
+        }
+}
+
+static void expressions(struct program *p) { lines_of(p, (unsigned[]){20, 20, 20, 20}, NULL); }
+
+/* x = ...; change = float(...) */
+static void statements(struct program *p) { lines_of(p, (unsigned[]){20, 21, 21, 21}, NULL); }
+
+/* change = float(solver.change()) */
+static void solver_of_a_library(struct program *p)
+{
+    lines_of(p, (unsigned[]){20, 20, 20, 20}, "/usr/lib/python3/dist-packages/scipy/solve.py");
 }
 
 /* So is what a library keeps. */
@@ -614,7 +645,7 @@ TEST(sums_of_one_part_after_the_other)
     assert_true(s->saving_low_ns > 0);
     assert_int_equal(evidence_of(s, "turns"), 40);
     assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a turn"));
-    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "read their values at once"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "one batch and read once"));
     assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "needs the one before, use cupy.fuse"));
     assert_null(said(&p, "scalar_read"));
     assert_null(said(&p, "compile"));
@@ -623,7 +654,13 @@ TEST(sums_of_one_part_after_the_other)
     is_silent(until_enough, "repeated_work");
     is_silent(sweeps, "repeated_work");
     is_silent(own_sweeps, "repeated_work");
+    is_silent(compiled_sweeps, "repeated_work");
     is_silent(stars_in_a_library, "repeated_work");
+    run(&p, expressions); // what a line computes before it reads is gone
+    assert_non_null(said(&p, "repeated_work"));
+    end(&p);
+    is_silent(statements, "repeated_work");
+    is_silent(solver_of_a_library, "repeated_work");
 }
 
 TEST(turns_that_need_a_size_may_be_put_together)
