@@ -237,7 +237,7 @@ def clusters(fixed):
     return fit
 
 
-@program("jax", "pendulums: each call of a compiled function sets a row of the record with `.at[i].set`, and so copies the record", "`donate_argnums` of the record")
+@program("jax", "pendulums: each call of a compiled function sets a row of the record with `.at[i].set`, and so copies the record", "`donate_argnums` of the record", "donation")
 def pendulums(fixed):
     import itertools
 
@@ -266,7 +266,7 @@ def pendulums(fixed):
     return step
 
 
-@program("triton", "normalization of queries and keys: a program for each head of each token, a row of 128 numbers", "a program for 32 rows")
+@program("triton", "normalization of queries and keys: a program for each head of each token, a row of 128 numbers", "a program for 32 rows", "tiny_blocks")
 def heads(fixed):
     import torch
     from head_norm import norm_of_row, norm_of_rows
@@ -326,7 +326,7 @@ def segments(fixed):
     return train
 
 
-@program("cupy", "wave packets, split-step: all arrays are of double precision, as NumPy makes them", "single precision")
+@program("cupy", "wave packets, split-step: all arrays are of double precision, as NumPy makes them", "single precision", "double_precision")
 def packets(fixed):
     import cupy as cp
 
