@@ -147,11 +147,7 @@ bool gp_figures_unfit(const struct gp_figures *f, char *why, size_t n)
 
 GP_GETTER(get_chars) { gp_cell_text(c, gp_member_at(row, f)); }
 
-GP_GETTER(get_known_chars)
-{
-    get_chars(c, f, row, x);
-    c->none = !c->text_len;
-}
+GP_GET_UNLESS(get_known_chars, void, get_chars, !c->text_len)
 
 /* Rates in whole bytes and operations per second; times in tenths of a nanosecond. */
 GP_GETTER(get_rate)
@@ -240,17 +236,9 @@ static const struct gp_record sustained = {"sustained", NULL, GP_FIELDS(sustaine
                                            sizeof(struct gp_figures),
                                            .note = "under load for 10 s, and the device's state at its end"};
 
-GP_GETTER(get_sustained)
-{
-    c->none = !(((const struct gp_figures *)row)->value[GP_FIGURE_SUSTAINED_BF16] > 0);
-    c->at = row;
-}
+GP_GET_IF(get_sustained, struct gp_figures, r->value[GP_FIGURE_SUSTAINED_BF16] > 0, c->at = r)
 
-GP_GETTER(get_l2_bytes)
-{
-    c->i = ((const struct gp_figures *)row)->fact[GP_FACT_l2_bytes];
-    c->none = c->i <= 0;
-}
+GP_GET_IF(get_l2_bytes, struct gp_figures, r->fact[GP_FACT_l2_bytes] > 0, c->i = r->fact[GP_FACT_l2_bytes])
 
 static const struct gp_field figure_fields[] = {
     {"device", NULL, GP_CELL_TEXT, get_chars, offsetof(struct gp_figures, device), .help = "for people"},
@@ -297,11 +285,7 @@ GP_GETTER(get_index)
     c->i = all->ids[(const struct gp_figures *)row - all->devices];
 }
 
-GP_GETTER(get_missing)
-{
-    gp_member_rows(c, f, row, x);
-    c->none = !c->text_len;
-}
+GP_GET_UNLESS(get_missing, void, gp_member_rows, !c->text_len)
 
 static const struct gp_field device_fields[] = {
     {"index", NULL, GP_CELL_ID, get_index, 0, .help = "as CUDA counts"},

@@ -247,11 +247,6 @@ GP_GETTER(get_part)
     c->d = round(c->d * 1e4) / 1e4;
 }
 
-GP_GETTER(get_regime)
-{
-    gp_cell_text(c, gp_sweep_regime_name(*(const enum gp_sweep_regime *)gp_member_at(row, f)));
-}
-
 static const struct gp_field point_fields[] = {
     {"elements", NULL, GP_CELL_COUNT, gp_member_u64, AT(elements),
      .help = "of the result; softmax and layernorm have rows of 1,024, transpose and matmul are squares"},
@@ -267,7 +262,8 @@ static const struct gp_field point_fields[] = {
      .help = "of memory_bytes_per_s; above 1 in the cache", .flags = GP_FIELD_NULL},
     {"compute_share", NULL, GP_CELL_REAL, get_part, AT(compute_share),
      .help = "of flops_per_s of its type, fp32 for all but matmul", .flags = GP_FIELD_NULL},
-    {"regime", NULL, GP_CELL_TEXT, get_regime, AT(regime), .help = "what bounds a call", .words = regimes},
+    {"regime", NULL, GP_CELL_TEXT, gp_member_word, AT(regime), .help = "what bounds a call",
+     .words = regimes},
 };
 #undef AT
 static const struct gp_record points = {"points", NULL, GP_FIELDS(point_fields),
@@ -277,8 +273,8 @@ static const struct gp_record points = {"points", NULL, GP_FIELDS(point_fields),
 GP_GETTER(get_elements) { c->i = llround(*(const double *)gp_member_at(row, f)); }
 
 static const struct gp_field border_fields[] = {
-    {"below", NULL, GP_CELL_TEXT, get_regime, AT(below), .words = regimes},
-    {"above", NULL, GP_CELL_TEXT, get_regime, AT(above), .words = regimes},
+    {"below", NULL, GP_CELL_TEXT, gp_member_word, AT(below), .words = regimes},
+    {"above", NULL, GP_CELL_TEXT, gp_member_word, AT(above), .words = regimes},
     {"from", NULL, GP_CELL_COUNT, gp_member_u64, AT(from), .help = "the last measured size below"},
     {"to", NULL, GP_CELL_COUNT, gp_member_u64, AT(to), .help = "the first one above"},
     {"elements", NULL, GP_CELL_COUNT, get_elements, AT(elements),

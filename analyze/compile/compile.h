@@ -258,7 +258,6 @@ extern const struct gp_record gp_compile_modes;
 /* ---- what to do ---- */
 
 enum gp_compile_priority { GP_COMPILE_LOW, GP_COMPILE_MEDIUM, GP_COMPILE_HIGH, GP_COMPILE_CRITICAL };
-const char *gp_compile_priority_name(enum gp_compile_priority p);
 
 struct gp_compile_advice {
     const char *rule; /* "graph_break" */

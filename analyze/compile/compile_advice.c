@@ -199,11 +199,7 @@ void gp_compile_advise(struct gp_compile *c)
 
 #define AT(member) offsetof(struct gp_compile_advice, member)
 
-GP_GETTER(get_rule) { gp_cell_text(c, ((const struct gp_compile_advice *)row)->rule); }
-
 GP_GETTER(get_type) { gp_cell_text(c, *f->words); }
-
-GP_GET(get_priority, struct gp_compile_advice, gp_cell_text(c, gp_compile_priority_name(r->priority)))
 
 /* The step of the run; -1: there is no trace of it. */
 static int64_t step_of(const struct gp_compile *c)
@@ -240,9 +236,9 @@ static const char *const rules[] = {"recompile_limit", "recompiles", "graph_brea
                                     "cudagraph_skip",  "slower",     "compile_in_steps", NULL};
 static const char *const types[] = {"compile", NULL};
 static const struct gp_field advice_fields[] = {
-    {"rule", NULL, GP_CELL_TEXT, get_rule, 0, .words = rules},
+    {"rule", NULL, GP_CELL_TEXT, gp_member_text, AT(rule), .words = rules},
     {"type", NULL, GP_CELL_TEXT, get_type, 0, .words = types},
-    {"priority", NULL, GP_CELL_TEXT, get_priority, 0, .words = gp_compile_priorities},
+    {"priority", NULL, GP_CELL_TEXT, gp_member_word, AT(priority), .words = gp_compile_priorities},
     {"operation", NULL, GP_CELL_NAME, gp_member_sid, AT(operation), .help = "the place that it is about"},
     {"description", NULL, GP_CELL_NAME, gp_member_sid, AT(description), .help = "what was found"},
     {"evidence", NULL, GP_CELL_ROW, gp_member_row, 0, .rows = &evidence},

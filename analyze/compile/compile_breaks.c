@@ -16,13 +16,7 @@ static const struct gp_break_family_row *family_of(const void *row)
 
 GP_GETTER(get_number) { c->i = (const struct gp_compile_break *)row - gp_compile_of(x)->breaks.at + 1; }
 
-GP_GETTER(get_id)
-{
-    struct gp_buf b = {0};
-    const int32_t number = ((const struct gp_compile_break *)row)->number;
-    if (number >= 0) gp_buf_printf(&b, "GB%04" PRId32, number);
-    gp_cell_take(c, &b, x);
-}
+GP_GET_TEXT(get_id, struct gp_compile_break, if (r->number >= 0) gp_buf_printf(&b, "GB%04" PRId32, r->number))
 
 /* People read what we call it; the compiler's words where we have none. */
 GP_GETTER_OF(get_family, struct gp_compile_break, b)
@@ -30,24 +24,16 @@ GP_GETTER_OF(get_family, struct gp_compile_break, b)
     const char *name = family_of(b)->name, *title = family_of(b)->title;
     if (b->family == GP_FAMILY_OTHER || b->family == GP_FAMILY_COMPILER)
         title = gp_string(x->strings, b->kind);
-    gp_cell_label(c, name, strlen(name), title, strlen(title));
+    gp_cell_named(c, name, title);
 }
 
-GP_GETTER_OF(get_place, struct gp_compile_break, b)
-{
-    struct gp_buf text = {0};
-    gp_compile_put_place(&text, x->of, b->file, b->line, b->function);
-    gp_cell_take(c, &text, x);
-}
+GP_GET_TEXT(get_place, struct gp_compile_break,
+            gp_compile_put_place(&b, x->of, r->file, r->line, r->function))
 
-GP_GETTER_OF(get_via, struct gp_compile_break, b)
-{
-    struct gp_buf text = {0};
-    if (b->via_file)
-        gp_buf_printf(&text, "%s:%" PRId32, gp_compile_short_path(gp_string(x->strings, b->via_file)),
-                      b->via_line);
-    gp_cell_take(c, &text, x);
-}
+GP_GET_TEXT(get_via, struct gp_compile_break,
+            if (r->via_file)
+                gp_buf_printf(&b, "%s:%" PRId32, gp_compile_short_path(gp_string(x->strings, r->via_file)),
+                              r->via_line))
 
 GP_GET_UNLESS(get_via_line, struct gp_compile_break, gp_member_known_i32, !r->via_file)
 
@@ -66,8 +52,7 @@ GP_GETTER_OF(get_action, struct gp_compile_break, b)
     if (b->caused_by != GP_CLOG_NONE) gp_buf_printf(&text, "fix %" PRIu32 " first", b->caused_by + 1);
     else if (b->recompile != GP_CLOG_NONE) gp_buf_printf(&text, "see recompile %" PRIu32, b->recompile + 1);
     else gp_buf_puts(&text, family_of(b)->brief);
-    gp_cell_label(c, c->text, c->text_len, gp_arena_strndup(x->mem, text.data, text.n), text.n);
-    gp_buf_release(&text);
+    gp_cell_shown(c, &text, x);
 }
 
 GP_GETTER(get_check) { gp_cell_text(c, family_of(row)->check); }
@@ -88,8 +73,6 @@ GP_GETTER(get_sources)
     gp_cell_list(c, list, n);
 }
 
-GP_GETTER(get_source) { gp_cell_text(c, source_names[*(const uint32_t *)row]); }
-
 #define X(id, name) name,
 static const char *const families[] = {GP_BREAK_FAMILIES(X) NULL};
 #undef X
@@ -97,7 +80,7 @@ static const char *const efforts[] = {"small", "medium", "large", NULL};
 static const struct gp_field rank_field[] = {{.type = GP_CELL_ID, .get = gp_member_rank}};
 static const struct gp_record ranks = {.fields = rank_field, .n = 1, .size = sizeof(int32_t)};
 static const struct gp_field source_field[] = {
-    {.type = GP_CELL_TEXT, .get = get_source, .words = source_names}};
+    {.type = GP_CELL_TEXT, .get = gp_member_word, .words = source_names}};
 static const struct gp_record sources = {.fields = source_field, .n = 1, .size = sizeof(uint32_t)};
 static const struct gp_field break_fields[] = {
     {"number", "#", GP_CELL_ID, get_number, 0, .flags = GP_FIELD_TABLES},

@@ -261,12 +261,11 @@ static const struct gp_field state_fields[] = {STATE("misses", GP_CLOG_MISS, "co
 static const struct gp_record cache_states = {"states", NULL, GP_FIELDS(state_fields),
                                               GP_CLOG_CACHE_STATES * sizeof(uint32_t), .note = "look-ups"};
 
-GP_GET(get_state, struct gp_compile_caches, gp_cell_text(c, gp_compile_warmth_name(r->warmth)))
-
 #define COUNTS(layer)                                                                                        \
     offsetof(struct gp_compile_caches, count) + (layer) * sizeof(uint32_t[GP_CLOG_CACHE_STATES])
 static const struct gp_field cache_fields[] = {
-    {"state", NULL, GP_CELL_TEXT, get_state, 0, .help = "by the graph cache", .words = gp_compile_warmths},
+    {"state", NULL, GP_CELL_TEXT, gp_member_word, offsetof(struct gp_compile_caches, warmth),
+     .help = "by the graph cache", .words = gp_compile_warmths},
     {"fx", NULL, GP_CELL_ROW, gp_member_row, COUNTS(GP_CLOG_FX), .rows = &cache_states},
     {"aot", NULL, GP_CELL_ROW, gp_member_row, COUNTS(GP_CLOG_AOT), .rows = &cache_states},
     {"bypass_reasons", NULL, GP_CELL_LIST, gp_member_rows, offsetof(struct gp_compile_caches, bypass),

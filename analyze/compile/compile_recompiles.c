@@ -214,19 +214,10 @@ void gp_compile_find_recompiles(struct gp_compile *c)
 
 #define AT(member) offsetof(struct gp_compile_recompile, member)
 
-GP_GETTER(get_number)
-{
-    c->i = (const struct gp_compile_recompile *)row - gp_compile_of(x)->recompiles.at + 1;
-}
+GP_GET(get_number, struct gp_compile_recompile, c->i = r - gp_compile_of(x)->recompiles.at + 1)
 
-GP_GETTER_OF(get_place, struct gp_compile_recompile, r)
-{
-    struct gp_buf text = {0};
-    gp_compile_put_place(&text, x->of, r->file, r->line, r->function);
-    gp_cell_take(c, &text, x);
-}
-
-GP_GET(get_kind, struct gp_compile_recompile, gp_cell_text(c, gp_recompile_kind_name(r->kind)))
+GP_GET_TEXT(get_place, struct gp_compile_recompile,
+            gp_compile_put_place(&b, x->of, r->file, r->line, r->function))
 
 GP_GET(get_values, struct gp_compile_recompile,
        gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->values, r->first_value), r->n_values))
@@ -234,11 +225,7 @@ GP_GET(get_values, struct gp_compile_recompile,
 GP_GET(get_compile_ids, struct gp_compile_recompile,
        gp_cell_list(c, GP_VEC_FROM(&gp_compile_of(x)->ids, r->first_id), r->n_ids))
 
-GP_GETTER(get_reached)
-{
-    c->none = !((const struct gp_compile_recompile *)row)->limit;
-    if (!c->none) gp_cell_text(c, "reached");
-}
+GP_GET_IF(get_reached, struct gp_compile_recompile, r->limit, gp_cell_text(c, "reached"))
 
 /* "a number that is compiled in: n was 0..7" */
 GP_GETTER_OF(get_reason, struct gp_compile_recompile, r)
@@ -262,7 +249,7 @@ static const struct gp_field recompile_fields[] = {
      .flags = GP_FIELD_NULL},
     {"file", NULL, GP_CELL_NAME, gp_compile_get_path, AT(file), .flags = GP_FIELD_NULL},
     {"line", NULL, GP_CELL_ID, gp_member_known_i32, AT(line), .flags = GP_FIELD_NULL},
-    {"kind", NULL, GP_CELL_TEXT, get_kind, 0, .help = "of the guard", .words = kinds},
+    {"kind", NULL, GP_CELL_TEXT, gp_member_word, AT(kind), .help = "of the guard", .words = kinds},
     {"expression", NULL, GP_CELL_NAME, gp_member_name, AT(expression), .help = "what the guard checks",
      .flags = GP_FIELD_NULL},
     {"values", NULL, GP_CELL_LIST, get_values, 0, .help = "that it had, in order", .rows = &gp_each_sid},

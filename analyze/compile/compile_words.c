@@ -14,8 +14,6 @@ const char *const gp_compile_priorities[] = {"low", "medium", "high", "critical"
 
 const char *gp_compile_warmth_name(enum gp_compile_warmth w) { return gp_compile_warmths[w]; }
 
-const char *gp_compile_priority_name(enum gp_compile_priority p) { return gp_compile_priorities[p]; }
-
 /* ---- helpers ---- */
 
 gp_sid gp_compile_print(struct gp_compile *c, const char *fmt, ...)

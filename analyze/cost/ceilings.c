@@ -328,16 +328,14 @@ double gp_ceiling_at(const struct gp_ceiling *c, double clock)
 
 const char *const gp_ceiling_source_words[] = {GP_CEILING_SOURCES(GP_WORD_1) NULL};
 
-GP_GET(get_source, struct gp_ceiling,
-       gp_cell_text(c, gp_ceiling_source_name((enum gp_ceiling_source)r->source)))
-
 GP_GETTER(get_gbps) { gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e9); }
 
 GP_GETTER(get_tflops) { gp_cell_real(c, ((const struct gp_ceiling *)row)->per_s / 1e12); }
 
 #define SOURCE                                                                                               \
     {                                                                                                        \
-        "source", NULL, GP_CELL_TEXT, get_source, 0, .words = gp_ceiling_source_words                        \
+        "source", NULL, GP_CELL_TEXT, gp_member_word, offsetof(struct gp_ceiling, source),                   \
+            .words = gp_ceiling_source_words                                                                 \
     }
 static const struct gp_field bandwidth_fields[] = {
     {"gbps", NULL, GP_CELL_GBPS, get_gbps, 0, .help = "10^9 bytes per second"}, SOURCE};
@@ -350,12 +348,7 @@ static const struct gp_record arithmetic = {"arithmetic", NULL, GP_FIELDS(arithm
 
 GP_GET_IF(get_sheet, struct gp_ceilings, r->sheet, gp_cell_text(c, r->sheet))
 
-GP_GETTER(get_ceiling)
-{
-    const struct gp_ceiling *one = gp_member_at(row, f);
-    c->none = !(one->per_s > 0);
-    c->at = one;
-}
+GP_GET_UNLESS(get_ceiling, void, gp_member_row, !(((const struct gp_ceiling *)c->at)->per_s > 0))
 
 /* Of only reads or only writes: from where that of both is. */
 GP_GETTER(get_one_way)
@@ -367,11 +360,7 @@ GP_GETTER(get_one_way)
     c->at = one;
 }
 
-GP_GETTER(get_l2_bytes)
-{
-    c->i = (int64_t)((const struct gp_ceilings *)row)->l2_bytes;
-    c->none = c->i <= 0;
-}
+GP_GET_IF(get_l2_bytes, struct gp_ceilings, r->l2_bytes >= 1, c->i = (int64_t)r->l2_bytes)
 
 #define AT(member) offsetof(struct gp_ceilings, member)
 #define BANDWIDTH  .flags = GP_FIELD_OPTIONAL, .rows = &bandwidth

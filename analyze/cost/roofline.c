@@ -64,15 +64,11 @@ GP_GETTER(get_roof)
 {
     const struct gp_roof *roof = gp_roofline_nearest(x->of, row);
     c->none = !roof;
-    if (roof)
-        gp_cell_label(c, gp_string(x->strings, roof->name), gp_string_len(x->strings, roof->name), NULL, 0);
+    if (roof) gp_cell_sid(c, x->strings, roof->name);
 }
 
-GP_GETTER(get_reached)
-{
-    c->none = !gp_roofline_nearest(x->of, row);
-    if (!c->none) gp_cell_real(c, gp_roofline_reached_pct(x->of, row));
-}
+GP_GET_IF(get_reached, struct gp_roofline_point, gp_roofline_nearest(x->of, r),
+          gp_cell_real(c, gp_roofline_reached_pct(x->of, r)))
 
 GP_GET_IF(get_measured, struct gp_roofline_point, ((const struct gp_roofline *)x->of)->measured_ns > 0,
           gp_cell_real(c, gp_pct(r->measured_ns, r->total_ns)))

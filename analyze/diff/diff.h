@@ -35,11 +35,9 @@ enum { GP_DIFF_BASE, GP_DIFF_CUR, GP_DIFF_SIDES };
 
 /* What the operations are. */
 enum gp_diff_by { GP_DIFF_BY_KERNEL, GP_DIFF_BY_OP, GP_DIFF_BY_RANGE, GP_DIFF_BY_LINE };
-const char *gp_diff_by_name(enum gp_diff_by by); /* "kernel", "op", "range", "line" */
 enum gp_diff_by gp_diff_by_called(const char *word);
 
 enum gp_diff_mode { GP_DIFF_TEST, GP_DIFF_SIMPLE };
-const char *gp_diff_mode_name(enum gp_diff_mode mode); /* "test", "simple" */
 
 /* X(enum, JSON name, text) */
 #define GP_CHANGES(X)                                                                                        \

@@ -11,8 +11,6 @@
 static const char *const change_words[] = {GP_CHANGES(GP_SECOND) NULL};
 static const char *const test_words[] = {GP_DIFF_TESTS(GP_SECOND) NULL};
 
-GP_GETTER(get_change) { gp_cell_text(c, change_words[*(const uint32_t *)gp_member_at(row, f)]); }
-
 /* ---- results of a test ---- */
 
 #define AT(member) offsetof(struct gp_diff_decision, member)
@@ -36,8 +34,6 @@ GP_GETTER_OF(get_interval, struct gp_diff_decision, e)
     gp_cell_take(c, &b, x);
 }
 
-GP_GETTER(get_test) { gp_cell_text(c, test_words[((const struct gp_diff_decision *)row)->test]); }
-
 GP_GET_UNLESS(get_needed, void, gp_member_u32, !c->i)
 
 #define PCT(member) GP_CELL_CHANGE_PCT, gp_member_double, AT(member)
@@ -54,7 +50,7 @@ static const struct gp_field decision_fields[] = {
     {"estimate_pct", NULL, PCT(estimate_pct), .help = "the typical change", .flags = GP_FIELD_NULL},
     {"significant", NULL, GP_CELL_BOOL, gp_member_bool, AT(significant),
      .help = "not by chance, beyond the noise, and large enough to matter"},
-    {"test", "by", GP_CELL_TEXT, get_test, AT(test), .help = "the test", .flags = GP_COLUMN_WIDE,
+    {"test", "by", GP_CELL_TEXT, gp_member_word, AT(test), .help = "the test", .flags = GP_COLUMN_WIDE,
      .words = test_words},
     {"baseline_samples", NULL, GP_CELL_COUNT, gp_member_u32, AT(n[GP_DIFF_BASE]),
      .help = "that the test had"},
@@ -124,11 +120,7 @@ static const struct gp_diff_figure *figure_of(const struct gp_diff_op *op, const
     return &op->side[f->at < AT(side[GP_DIFF_CUR]) ? GP_DIFF_BASE : GP_DIFF_CUR];
 }
 
-GP_GETTER(get_figure)
-{
-    gp_member_row(c, f, row, x);
-    c->none = !figure_of(row, f)->present;
-}
+GP_GET_UNLESS(get_figure, void, gp_member_row, !figure_of(row, f)->present)
 
 GP_GET_UNLESS(get_total, void, gp_member_i64, !figure_of(row, f)->present)
 
@@ -145,7 +137,6 @@ GP_GETTER(get_class)
     gp_cell_text(c, gp_class_name(gp_class_of((enum gp_frame_kind)((const struct gp_diff_op *)row)->kind)));
 }
 
-static const char *const classes[] = {"compute", "communication", "memory", NULL};
 static const char *const matches[] = {"full_name", "normalised_name", "family", NULL};
 
 GP_GETTER(get_match)
@@ -181,7 +172,7 @@ static uint8_t op_colour(const void *row)
 static const struct gp_field op_fields[] = {
     {"name", "operation", GP_CELL_NAME, get_name, AT(name),
      .help = "full name, from the baseline if present"},
-    {"change_type", "what", GP_CELL_TEXT, get_change, AT(change), .words = change_words},
+    {"change_type", "what", GP_CELL_TEXT, gp_member_word, AT(change), .words = change_words},
     {"baseline", NULL, GP_CELL_ROW, get_figure, AT(side[GP_DIFF_BASE]), .help = "null: not there",
      .flags = GP_FIELD_NULL, .rows = &figure},
     {"current", NULL, GP_CELL_ROW, get_figure, AT(side[GP_DIFF_CUR]), .help = "null: not there",
@@ -206,7 +197,7 @@ static const struct gp_field op_fields[] = {
     {"label", NULL, GP_CELL_TEXT, gp_member_sid, AT(label), .help = "short name"},
     {"key", NULL, GP_CELL_TEXT, gp_member_sid, AT(key), .help = "key by which both sides were matched"},
     {"class", NULL, GP_CELL_TEXT, get_class, AT(kind), .help = "--by kernel: the kind of work",
-     .flags = GP_FIELD_OPTIONAL, .words = classes},
+     .flags = GP_FIELD_OPTIONAL, .words = gp_class_words},
     {"matched_by", NULL, GP_CELL_TEXT, get_match, AT(match), .help = "--by kernel: what both sides share",
      .flags = GP_FIELD_OPTIONAL, .words = matches},
     {"count_changed", NULL, GP_CELL_BOOL, gp_member_bool, AT(count_changed), .help = "calls per step differ"},
@@ -251,11 +242,7 @@ static const char *const verdicts[] = {"regression", "improvement", "no_change",
 
 static enum gp_metric_id id_of(const struct gp_diff_metric *m) { return (enum gp_metric_id)m->id; }
 
-GP_GETTER(get_metric)
-{
-    const char *name = gp_metric_name(id_of(row)), *text = gp_metric_text(id_of(row));
-    gp_cell_label(c, name, strlen(name), text, strlen(text));
-}
+GP_GETTER(get_metric) { gp_cell_named(c, gp_metric_name(id_of(row)), gp_metric_text(id_of(row))); }
 
 GP_GETTER(get_metric_class) { gp_cell_text(c, gp_metric_class_name(gp_metric_class(id_of(row)))); }
 
@@ -263,9 +250,8 @@ GP_GETTER(get_unit) { gp_cell_text(c, gp_metric_unit(id_of(row))); }
 
 GP_GETTER_OF(get_verdict, struct gp_diff_metric, m)
 {
-    const char *name = gp_change_name((enum gp_change)m->verdict),
-               *shown = m->refused ? "not compared" : name;
-    gp_cell_label(c, name, strlen(name), shown, strlen(shown));
+    const char *name = gp_change_name((enum gp_change)m->verdict);
+    gp_cell_named(c, name, m->refused ? "not compared" : name);
 }
 
 /* Of metrics in the field's unit. */
@@ -334,8 +320,6 @@ static const char *const sorts[] = {[GP_CAUSE_OP] = "operation",
                                     [GP_CAUSE_CLOCKS] = "clocks",
                                     NULL};
 
-GP_GETTER(get_sort) { gp_cell_text(c, sorts[((const struct gp_diff_cause *)row)->sort]); }
-
 GP_GET_IF(get_idle_cause, struct gp_diff_cause, r->sort == GP_CAUSE_IDLE,
           gp_cell_text(c, gp_idle_cause_name((enum gp_idle_cause)r->index)))
 
@@ -351,7 +335,7 @@ GP_GETTER_OF(get_operation, struct gp_diff_cause, cause)
 static const struct gp_field cause_fields[] = {
     {"cause", NULL, GP_CELL_NAME, gp_member_sid, AT(name), .flags = 0},
     {"change_ns", NULL, GP_CELL_CHANGE_NS, gp_member_i64, AT(change_ns), .flags = 0},
-    {"sort", NULL, GP_CELL_TEXT, get_sort, AT(sort), .words = sorts},
+    {"sort", NULL, GP_CELL_TEXT, gp_member_word, AT(sort), .words = sorts},
     {"idle_cause", NULL, GP_CELL_TEXT, get_idle_cause, AT(index), .flags = GP_FIELD_NULL},
     {"operation", NULL, GP_CELL_NAME, get_operation, AT(index), .flags = GP_FIELD_NULL},
     {"baseline_ns", NULL, GP_CELL_CHANGE_NS, gp_member_i64, AT(side_ns[GP_DIFF_BASE]), .flags = 0},
@@ -404,14 +388,9 @@ GP_GETTER_OF(get_block_text, struct gp_diff_block, k)
 }
 
 /* "6 to 3" */
-GP_GETTER_OF(get_launches, struct gp_diff_block, k)
-{
-    struct gp_buf b = {0};
-    gp_buf_printf(&b, "%.3g", k->kernels[GP_DIFF_BASE]);
-    if (k->kernels[GP_DIFF_BASE] != k->kernels[GP_DIFF_CUR])
-        gp_buf_printf(&b, " to %.3g", k->kernels[GP_DIFF_CUR]);
-    gp_cell_take(c, &b, x);
-}
+GP_GET_TEXT(get_launches, struct gp_diff_block, gp_buf_printf(&b, "%.3g", r->kernels[GP_DIFF_BASE]);
+            if (r->kernels[GP_DIFF_BASE] != r->kernels[GP_DIFF_CUR])
+                gp_buf_printf(&b, " to %.3g", r->kernels[GP_DIFF_CUR]))
 
 GP_GET(get_block_pct, struct gp_diff_block,
        gp_cell_share(c, (double)r->change_ns, (double)r->side_ns[GP_DIFF_BASE]))
@@ -434,7 +413,8 @@ BLOCK_SIDE(block_was, GP_DIFF_BASE)
 BLOCK_SIDE(block_is, GP_DIFF_CUR)
 
 static const struct gp_field block_fields[] = {
-    {"change_type", "what", GP_CELL_TEXT, get_change, AT(change), .after = "label", .words = change_words},
+    {"change_type", "what", GP_CELL_TEXT, gp_member_word, AT(change), .after = "label",
+     .words = change_words},
     {"segment", NULL, GP_CELL_BOOL, gp_member_bool, AT(segment),
      .help = "a whole segment, compared by class: replacements inside are unknown"},
     {"label", "block", GP_CELL_NAME, gp_member_sid, AT(label), .flags = 0},

@@ -11,15 +11,10 @@
 
 #define AT(member) offsetof(struct gp_diff_side, member)
 
-static const char *const source_words[] = {"none", "marker", "graph", "period", NULL};
-
-GP_GET(get_source, struct gp_diff_side,
-       gp_cell_text(c, gp_step_source_name((enum gp_step_source)r->step_source)))
-
 #define COUNT(member) GP_CELL_COUNT, gp_member_u32, AT(member)
 #define NS(member)    GP_CELL_NS, gp_member_i64, AT(member)
 static const struct gp_field steps_fields[] = {
-    {"source", NULL, GP_CELL_TEXT, get_source, 0, .words = source_words},
+    {"source", NULL, GP_CELL_TEXT, gp_member_word, AT(step_source), .words = gp_step_source_words},
     {"found", "steps found", COUNT(steps_found), .flags = 0},
     {"used", "steps used", COUNT(steps_used), .help = "for GPU time"},
     {"timed", "steps with a known time", COUNT(windows), .help = "steps used whose step time is known"},
@@ -85,10 +80,8 @@ const struct gp_record gp_diff_side_row = {.id = "sides",
 
 static const char *const unit_words[] = {"step", "trace", NULL};
 
-GP_GETTER(get_unit) { gp_cell_text(c, unit_words[((const struct gp_diff *)row)->unit]); }
-
 static const struct gp_field total_fields[] = {
-    {"unit", NULL, GP_CELL_TEXT, get_unit, AT(unit), .words = unit_words},
+    {"unit", NULL, GP_CELL_TEXT, gp_member_word, AT(unit), .words = unit_words},
     {"baseline_ns", NULL, GP_CELL_NS, gp_member_i64, GPU(side[GP_DIFF_BASE]), .flags = 0},
     {"current_ns", NULL, GP_CELL_NS, gp_member_i64, GPU(side[GP_DIFF_CUR]), .flags = 0},
     {"change_ns", NULL, GP_CELL_CHANGE_NS, gp_member_i64, GPU(change), .flags = 0},
@@ -110,12 +103,7 @@ static const char *const verdict_words[] = {"regression",   "improvement",    "n
 GP_GET(get_verdict, struct gp_diff,
        gp_cell_text(c, r->comparable ? gp_change_name((enum gp_change)r->summary.verdict) : "not_comparable"))
 
-GP_GETTER(get_sentence)
-{
-    struct gp_buf b = {0};
-    gp_diff_put_sentence(&b, row);
-    gp_cell_take(c, &b, x);
-}
+GP_GET_TEXT(get_sentence, struct gp_diff, gp_diff_put_sentence(&b, r))
 
 GP_GETTER(get_status) { c->i = gp_diff_status(row); }
 
@@ -155,17 +143,13 @@ const struct gp_record gp_diff_summary_row = {
 static const char *const by_words[] = {"kernel", "op", "range", "line", NULL};
 static const char *const mode_words[] = {"test", "simple", NULL};
 
-GP_GETTER(get_by) { gp_cell_text(c, gp_diff_by_name(((const struct gp_diff *)row)->opts.by)); }
-
-GP_GETTER(get_mode) { gp_cell_text(c, gp_diff_mode_name(((const struct gp_diff *)row)->opts.mode)); }
-
 GP_GETTER(get_tick) { c->i = ((const struct gp_diff *)row)->tick_ns; }
 
 #define BOOL(member) GP_CELL_BOOL, gp_member_bool, AT(opts.member)
 #define PCT(member)  GP_CELL_PCT, gp_member_double, AT(member)
 static const struct gp_field setting_fields[] = {
-    {"by", "operations are", GP_CELL_TEXT, get_by, AT(opts.by), .words = by_words},
-    {"mode", "mode", GP_CELL_TEXT, get_mode, AT(opts.mode), .words = mode_words},
+    {"by", "operations are", GP_CELL_TEXT, gp_member_word, AT(opts.by), .words = by_words},
+    {"mode", "mode", GP_CELL_TEXT, gp_member_word, AT(opts.mode), .words = mode_words},
     {"alpha", "alpha", GP_CELL_REAL, gp_member_double, AT(opts.alpha), .help = "of the tests"},
     {"threshold_pct", "threshold of mode simple", PCT(opts.threshold_pct), .flags = 0},
     {"gate_none", NULL, BOOL(gate_none), .flags = 0},
@@ -211,19 +195,15 @@ static void put_limit(struct gp_cell *c, const struct gp_row_of *x, bool percent
     struct gp_buf number = {0}, label = {0};
     if (isfinite(v)) gp_buf_printf(&number, "%.17g", v);
     gp_diff_put_limit(&label, percent, metric, v, sign);
-    gp_cell_label(c, gp_arena_strndup(x->mem, gp_buf_str(&number), number.n), number.n,
-                  gp_arena_strndup(x->mem, gp_buf_str(&label), label.n), label.n);
+    gp_cell_text(c, gp_arena_strndup(x->mem, gp_buf_str(&number), number.n));
+    gp_cell_shown(c, &label, x);
     gp_buf_release(&number);
-    gp_buf_release(&label);
 }
 
 static const char *const limit_units[] = {"pct", "ns", "count", "bytes", NULL};
 
-GP_GETTER(get_gate_metric)
-{
-    uint32_t metric = ((const struct gp_diff_gate *)row)->metric;
-    gp_cell_text(c, metric < GP_METRIC_COUNT ? gp_metric_name((enum gp_metric_id)metric) : "op");
-}
+GP_GET(get_gate_metric, struct gp_diff_gate,
+       gp_cell_text(c, r->metric < GP_METRIC_COUNT ? gp_metric_name((enum gp_metric_id)r->metric) : "op"))
 
 GP_GET(get_limit_unit, struct gp_diff_gate,
        gp_cell_text(c, !r->absolute                  ? "pct"

@@ -10,8 +10,6 @@
 
 /* ---- names ---- */
 
-GP_WORDS(gp_diff_by_name, enum gp_diff_by, "kernel", "op", "range", "line")
-
 enum gp_diff_by gp_diff_by_called(const char *word)
 {
     return !strcmp(word, "op")      ? GP_DIFF_BY_OP
@@ -19,8 +17,6 @@ enum gp_diff_by gp_diff_by_called(const char *word)
            : !strcmp(word, "line")  ? GP_DIFF_BY_LINE
                                     : GP_DIFF_BY_KERNEL;
 }
-
-const char *gp_diff_mode_name(enum gp_diff_mode mode) { return mode == GP_DIFF_TEST ? "test" : "simple"; }
 
 const char *gp_diff_unit_name(enum gp_diff_unit u) { return u == GP_DIFF_PER_STEP ? "step" : "trace"; }
 

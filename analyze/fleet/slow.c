@@ -16,7 +16,6 @@ static const double KERNEL_PCT = 10, KERNEL_TIMES = 8, KERNEL_STEP_PCT = 0.2;
 static const double LINK_PCT = 10, TURN_PCT = 10, OF_STEP_PCT = 1;
 
 GP_WORD(gp_slow_cause_name, enum gp_slow_cause, GP_SLOW_CAUSES, 1)
-GP_WORDS(gp_slow_pattern_name, enum gp_slow_pattern, "unknown", "always", "sometimes", "once")
 GP_WORDS(gp_slow_what_name, enum gp_slow_what, "rank", "kernel", "node", "gpu")
 
 static const char *cause_text(enum gp_slow_cause c)
@@ -529,35 +528,24 @@ void gp_slow_put_in_turn(struct gp_buf *b, const struct gp_slow_list *list)
 
 #define AT(member) offsetof(struct gp_slow, member)
 
-GP_GETTER(get_what) { gp_cell_text(c, gp_slow_what_name(((const struct gp_slow *)row)->what)); }
-
-GP_GETTER(get_cause) { gp_cell_word(c, gp_slow_cause_name(((const struct gp_slow *)row)->cause), x); }
-
-GP_GETTER(get_pattern) { gp_cell_text(c, gp_slow_pattern_name(((const struct gp_slow *)row)->pattern)); }
-
 GP_GET(get_more, struct gp_slow, gp_cell_share(c, (double)(r->ns - r->median_ns), (double)r->median_ns))
 
 /* Unknown where no kernel explains it. */
 GP_GET_UNLESS(get_kernel_ns, struct gp_slow, gp_member_known_i64, !r->kernel)
 
-GP_GETTER(get_text)
-{
-    struct gp_buf b = {0};
-    gp_slow_put(&b, x->of, row);
-    gp_cell_take(c, &b, x);
-}
+GP_GET_TEXT(get_text, struct gp_slow, gp_slow_put(&b, x->of, r))
 
 static const char *const whats[] = {"rank", "kernel", "node", "gpu", NULL};
 static const char *const causes[] = {GP_SLOW_CAUSES(GP_WORD_1) NULL};
 static const char *const patterns[] = {"unknown", "always", "sometimes", "once", NULL};
 static const struct gp_field slow_fields[] = {
-    {"what", "What", GP_CELL_TEXT, get_what, 0, .words = whats},
+    {"what", "What", GP_CELL_TEXT, gp_member_word, AT(what), .words = whats},
     {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(key.rank),
      .help = "for a node, its first rank; none: the GPUs of one number", .flags = GP_FIELD_NULL},
     {"device", NULL, GP_CELL_ID, gp_member_device, AT(device), .help = "its number on the node",
      .flags = GP_FIELD_NULL},
     {"ranks", "Ranks", GP_CELL_COUNT, gp_member_u32, AT(ranks), .flags = GP_COLUMN_WIDE},
-    {"cause", "Cause", GP_CELL_TEXT, get_cause, 0, .words = causes},
+    {"cause", "Cause", GP_CELL_TEXT, gp_member_phrase, AT(cause), .words = causes},
     {"step_ns", "Per step", GP_CELL_NS, gp_member_i64, AT(ns),
      .help = "own time per step, or the kernel's, or communication's", .flags = GP_FIELD_SIGNED},
     {"median_ns", "Median rank", GP_CELL_NS, gp_member_i64, AT(median_ns),
@@ -577,7 +565,7 @@ static const struct gp_field slow_fields[] = {
      .flags = GP_FIELD_NULL},
     {"more_calls", NULL, GP_CELL_BOOL, gp_member_bool, AT(more_calls),
      .help = "the kernel is not slower but runs more often"},
-    {"pattern", "When", GP_CELL_TEXT, get_pattern, 0, .help = "of the steps that were compared",
+    {"pattern", "When", GP_CELL_TEXT, gp_member_word, AT(pattern), .help = "of the steps that were compared",
      .flags = GP_COLUMN_SPARE, .words = patterns},
     {"slow_steps", NULL, GP_CELL_COUNT, gp_member_u64, AT(slow_columns), .help = "or columns of the map"},
     {"compared_steps", NULL, GP_CELL_COUNT, gp_member_u64, AT(columns), .help = "or columns of the map"},

@@ -29,7 +29,6 @@ const char *gp_slow_cause_name(enum gp_slow_cause c);
 
 /* Of the steps that were compared. */
 enum gp_slow_pattern { GP_SLOW_UNKNOWN, GP_SLOW_ALWAYS, GP_SLOW_SOMETIMES, GP_SLOW_ONCE };
-const char *gp_slow_pattern_name(enum gp_slow_pattern p);
 
 /* What is slow: a rank; one kernel of a rank that is not slow as a whole; all ranks of a node; the GPUs of
  * one number on all nodes. */

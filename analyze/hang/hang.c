@@ -287,39 +287,22 @@ static const char *const states[] = {"scheduled", "started", "completed", NULL};
 
 GP_GET_UNLESS(get_known, void, gp_member_i64, c->i < 0)
 
-GP_GETTER(get_role)
-{
-    gp_cell_text(c, roles[*(const uint32_t *)(const void *)((const char *)row + f->at)]);
-    (void)x;
-}
-
-GP_GETTER(get_state)
-{
-    gp_cell_text(c, states[((const struct gp_hang_rank *)row)->state]);
-    c->none = ((const struct gp_hang_rank *)row)->seq < 0;
-    (void)f, (void)x;
-}
-
-/* A name that is never cut. */
-GP_GETTER(get_text)
-{
-    gp_cell_text(c, gp_string(x->strings, *(const gp_sid *)(const void *)((const char *)row + f->at)));
-}
+GP_GET_UNLESS(get_state, struct gp_hang_rank, gp_member_word, r->seq < 0)
 
 GP_GET(get_summary, struct gp_hang, gp_cell_text(c, r->summary.data))
 
 #define AT(member) offsetof(struct gp_hang_rank, member)
 static const struct gp_field rank_fields[] = {
-    {"group", "Group", GP_CELL_TEXT, get_text, AT(group), .help = "process group or communicator"},
+    {"group", "Group", GP_CELL_TEXT, gp_member_sid, AT(group), .help = "process group or communicator"},
     {"rank", "Rank", GP_CELL_COUNT, gp_member_i64, AT(rank), .help = "in the job"},
-    {"role", "Role", GP_CELL_TEXT, get_role, AT(role), .help = "in the collective that its group hangs in",
-     .words = roles},
+    {"role", "Role", GP_CELL_TEXT, gp_member_word, AT(role),
+     .help = "in the collective that its group hangs in", .words = roles},
     {"seq", "Last", GP_CELL_COUNT, get_known, AT(seq),
      .help = "number of its last collective; null: it has no log", .flags = GP_FIELD_NULL},
-    {"op", "Collective", GP_CELL_TEXT, get_text, AT(op), .help = "its last one"},
+    {"op", "Collective", GP_CELL_TEXT, gp_member_sid, AT(op), .help = "its last one"},
     {"state", "State", GP_CELL_TEXT, get_state, AT(state), .help = "of it", .words = states,
      .flags = GP_FIELD_NULL},
-    {"sizes", "Sizes", GP_CELL_TEXT, get_text, AT(sizes), .help = "of inputs and outputs, or bytes"},
+    {"sizes", "Sizes", GP_CELL_TEXT, gp_member_sid, AT(sizes), .help = "of inputs and outputs, or bytes"},
     {"time_ns", NULL, GP_CELL_NS, gp_member_i64, AT(time_ns),
      .help = "when it was called, since 1970; 0: unknown"},
 };
@@ -329,9 +312,9 @@ const struct gp_record gp_hang_rank_rows = {"ranks", "Last collective of each ra
 
 #define AT(member) offsetof(struct gp_hang, member)
 static const struct gp_field answer_fields[] = {
-    {"cause", NULL, GP_CELL_TEXT, get_role, AT(cause), .help = "what keeps it", .words = roles},
-    {"group", NULL, GP_CELL_TEXT, get_text, AT(group), .help = "process group or communicator"},
-    {"op", NULL, GP_CELL_TEXT, get_text, AT(op), .help = "the collective that hangs"},
+    {"cause", NULL, GP_CELL_TEXT, gp_member_word, AT(cause), .help = "what keeps it", .words = roles},
+    {"group", NULL, GP_CELL_TEXT, gp_member_sid, AT(group), .help = "process group or communicator"},
+    {"op", NULL, GP_CELL_TEXT, gp_member_sid, AT(op), .help = "the collective that hangs"},
     {"seq", NULL, GP_CELL_COUNT, gp_member_i64, AT(seq), .help = "its number in the group"},
     {"sentence", NULL, GP_CELL_TEXT, get_summary, AT(summary),
      .help = "what hangs, and who is missing or differs"},

@@ -111,15 +111,13 @@ GP_GETTER_OF(get_host, struct gp_idle_culprit, culprit)
         gp_buf_put(&b, gp_string(x->strings, frames[i]), gp_string_len(x->strings, frames[i]));
     }
     if (!b.n) gp_buf_puts(&b, "(nothing recorded)");
-    gp_cell_label(c, gp_arena_strndup(x->mem, b.data, b.n), b.n, NULL, 0);
-    gp_buf_release(&b);
+    gp_cell_take(c, &b, x);
 }
 
 GP_GETTER(get_cause)
 {
     enum gp_idle_cause cause = (enum gp_idle_cause)((const struct gp_idle_culprit *)row)->cause;
-    const char *name = gp_idle_cause_name(cause), *text = gp_idle_cause_text(cause);
-    gp_cell_label(c, name, strlen(name), text, strlen(text));
+    gp_cell_named(c, gp_idle_cause_name(cause), gp_idle_cause_text(cause));
 }
 
 /* What is not known of those that no list has. */

@@ -35,8 +35,7 @@ GP_GETTER_OF(get_text, struct gp_finding, r)
     if (!x->labels || !r->part_of) return;
     struct gp_buf b = {0};
     gp_finding_put_part(&b, x->of, r);
-    gp_cell_label(c, c->text, c->text_len, gp_arena_strndup(x->mem, b.data, b.n), b.n);
-    gp_buf_release(&b);
+    gp_cell_shown(c, &b, x);
 }
 
 GP_GET_IF(get_place, struct gp_finding, r->end_ns > r->begin_ns, gp_member_i64(c, f, r, x))

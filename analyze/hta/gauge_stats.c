@@ -67,7 +67,6 @@ static const struct gp_field clock_fields[] = {
 
 #define AT(member) offsetof(struct gp_energy_stat, member)
 static const char *const overs[] = {"whole", "steps", NULL};
-GP_GETTER(get_over) { gp_cell_word(c, overs[((const struct gp_energy_stat *)row)->over], x); }
 
 /* Of each GPU's own items. */
 GP_GETTER_OF(get_per_item, struct gp_energy_stat, s)
@@ -86,7 +85,7 @@ static const struct gp_field energy_fields[] = {
     {NULL, NULL, GP_CELL_ID, gp_member_u32, AT(at.producer), .keep = GP_KEEP_U32},
     {"device", "GPU", GP_CELL_ID, gp_member_device, AT(at.device), .flags = GP_FIELD_NULL,
      .keep = GP_KEEP_I64},
-    {"over", "Over", GP_CELL_TEXT, get_over, AT(over), .help = "the GPU's time, or its whole steps",
+    {"over", "Over", GP_CELL_TEXT, gp_member_word, AT(over), .help = "the GPU's time, or its whole steps",
      .words = overs, .keep = GP_KEEP_U32, .below = 2},
     {"span_ns", "Time", GP_CELL_NS, gp_member_i64, AT(span_ns), .help = "covered", .keep = GP_KEEP_I64},
     REAL("joules", "Joules", joules, "energy of the GPU, by its counter"),

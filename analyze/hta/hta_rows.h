@@ -88,8 +88,7 @@ enum gp_sampled_over {
     GP_SAMPLED_STEPS, /* the GPU windows of its whole steps, without the warm-up */
     GP_SAMPLED_RANGE, /* the kernels, copies and sets whose launch calls have this range as their innermost */
 };
-const char *gp_sampled_over_name(enum gp_sampled_over over); /* "whole", "steps", "range" */
-enum { GP_SAMPLED_RANGES = 30 };                             /* of a device: those with the most GPU time */
+enum { GP_SAMPLED_RANGES = 30 }; /* of a device: those with the most GPU time */
 struct gp_sampled {
     int32_t rank;
     int64_t device;

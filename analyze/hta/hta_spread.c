@@ -83,15 +83,8 @@ void gp_hta_find_spreads(const struct gp_hta *h, bool each, gp_hta_spreads *out)
 
 /* ---- fields ---- */
 
-static const struct gp_step_spread *all_of(const void *row)
-{
-    return &((const struct gp_hta_spread *)row)->all;
-}
-
-GP_GETTER(get_source)
-{
-    gp_cell_text(c, gp_step_source_name((enum gp_step_source)all_of(row)->first->source));
-}
+GP_GET(get_source, struct gp_hta_spread,
+       gp_cell_text(c, gp_step_source_name((enum gp_step_source)r->all.first->source)))
 
 static const struct gp_step_spread *spread_at(const void *row, const struct gp_field *f)
 {
@@ -102,33 +95,16 @@ GP_GETTER(get_min) { c->i = spread_at(row, f)->fastest->b.span_ns; }
 
 GP_GETTER(get_max) { c->i = spread_at(row, f)->slowest->b.span_ns; }
 
-GP_GETTER(get_slowest)
-{
-    gp_sid name = spread_at(row, f)->slowest->name;
-    gp_cell_label(c, gp_string(x->strings, name), gp_string_len(x->strings, name), NULL, 0);
-    c->none = !c->text_len;
-}
+GP_GETTER(get_slowest) { gp_cell_sid(c, x->strings, spread_at(row, f)->slowest->name); }
 
 /* A time of the steps in percent of their sum. */
-GP_GETTER(get_pct)
-{
-    gp_cell_real(c, gp_pct(*(const int64_t *)gp_member_at(row, f), all_of(row)->sum.span_ns));
-}
+GP_GET(get_pct, struct gp_hta_spread,
+       gp_cell_real(c, gp_pct(*(const int64_t *)gp_member_at(row, f), r->all.sum.span_ns)))
 
-GP_GETTER(get_steady_idle)
-{
-    const struct gp_breakdown *b = &((const struct gp_hta_spread *)row)->steady.sum;
-    gp_cell_real(c, gp_pct(b->idle_ns, b->span_ns));
-}
+GP_GET(get_steady_idle, struct gp_hta_spread,
+       gp_cell_real(c, gp_pct(r->steady.sum.idle_ns, r->steady.sum.span_ns)))
 
-GP_GETTER(get_each)
-{
-    const struct gp_step_spread *s = all_of(row);
-    c->none = !((const struct gp_hta_spread *)row)->each;
-    if (!c->none) gp_cell_list(c, s->first, s->count);
-}
-
-static const char *const sources[] = {"none", "marker", "graph", "period", NULL};
+GP_GET_IF(get_each, struct gp_hta_spread, r->each, gp_cell_list(c, r->all.first, r->all.count))
 
 #define ALL(member)    offsetof(struct gp_hta_spread, all.member)
 #define STEADY(member) offsetof(struct gp_hta_spread, steady.member)
@@ -136,7 +112,8 @@ static const char *const sources[] = {"none", "marker", "graph", "period", NULL}
 #define TABLES         GP_FIELD_TABLES
 static const struct gp_field fields[] = {
     GP_PLACE(gp_hta_spread, at),
-    {"source", "Found by", GP_CELL_TEXT, get_source, 0, .help = "marker, graph or period", .words = sources},
+    {"source", "Found by", GP_CELL_TEXT, get_source, 0, .help = "marker, graph or period",
+     .words = gp_step_source_words},
     {"count", "Steps", GP_CELL_COUNT, gp_member_u64, ALL(count), .help = "including cut steps and warm-up"},
     {"cut", "Cut", GP_CELL_COUNT, gp_member_u64, ALL(cut), .help = "by the edge of the trace",
      .flags = GP_COLUMN_WIDE | TABLES},

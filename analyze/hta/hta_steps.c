@@ -71,16 +71,10 @@ GP_GETTER(get_part)
     static const char *const words[] = {"start-up, before the first step", "warm-up steps", "steps",
                                         "after the last step"};
     uint32_t kind = ((const struct gp_hta_part *)row)->kind;
-    const char *id = gp_hta_part_name((enum gp_hta_part_kind)kind);
-    gp_cell_label(c, id, strlen(id), words[kind], strlen(words[kind]));
+    gp_cell_named(c, gp_hta_part_name((enum gp_hta_part_kind)kind), words[kind]);
 }
 
-GP_GETTER(get_recorder)
-{
-    uint32_t who = ((const struct gp_hta_part *)row)->added.who;
-    c->none = !who;
-    if (who) gp_cell_text(c, gp_recorder_names[who - 1]);
-}
+GP_GET_IF(get_recorder, struct gp_hta_part, r->added.who, gp_cell_text(c, f->words[r->added.who - 1]))
 
 GP_GET_UNLESS(get_added_ns, struct gp_hta_part, gp_member_i64, !r->added.who)
 

@@ -32,8 +32,7 @@ static enum gp_class class_of(const struct gp_kernel_stat *k)
 
 GP_GETTER_OF(get_class, struct gp_kernel_stat, k)
 {
-    const char *name = gp_class_name(class_of(k)), *kind = gp_frame_kind_word((enum gp_frame_kind)k->kind);
-    gp_cell_label(c, name, strlen(name), kind, strlen(kind));
+    gp_cell_named(c, gp_class_name(class_of(k)), gp_frame_kind_word((enum gp_frame_kind)k->kind));
 }
 
 GP_GET(get_kind, struct gp_kernel_stat, gp_cell_text(c, gp_frame_kind_word((enum gp_frame_kind)r->kind)))

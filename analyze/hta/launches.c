@@ -303,11 +303,7 @@ const struct gp_hta_section gp_hta_launches_section = {lists, GP_COUNT(lists), .
 /* CUDA graphs: each launch is one call that starts many GPU events; launches of one graph are compared node
  * by node. */
 
-GP_GETTER(get_worst_name)
-{
-    gp_member_kernel(c, f, row, x);
-    c->none = !c->text_len;
-}
+GP_GET_UNLESS(get_worst_name, void, gp_member_kernel, !c->text_len)
 
 #define AT(member) offsetof(struct gp_graph_stat, member)
 #define TABLES     GP_FIELD_TABLES

@@ -31,12 +31,8 @@ GP_GET(get_gbps, struct gp_op_shape,
 
 GP_GET(get_ceiling, struct gp_op_shape, put_rate(c, (double)r->ceiling_ns, r->ceiling_known_ns, 100))
 
-GP_GETTER(get_arithmetic)
-{
-    uint32_t arith = ((const struct gp_op_shape *)row)->arith;
-    gp_cell_text(c, gp_arith_name((enum gp_arith)arith));
-    c->none = arith == GP_ARITH_NONE;
-}
+GP_GET_IF(get_arithmetic, struct gp_op_shape, r->arith != GP_ARITH_NONE,
+          gp_cell_text(c, gp_arith_name((enum gp_arith)r->arith)))
 
 /* Work of calls with known shapes. */
 GP_GET_UNLESS(get_known, struct gp_op_shape, gp_member_i64, r->known_ns == 0)

@@ -14,13 +14,11 @@
 
 #define AT(member) offsetof(struct gp_sampled, member)
 
-GP_GET(get_over, struct gp_sampled, gp_cell_text(c, gp_sampled_over_name((enum gp_sampled_over)r->over)))
-
 static const char *const overs[] = {"whole", "steps", "range", NULL};
 static const struct gp_field fields[] = {
     {"rank", NULL, GP_CELL_ID, gp_member_rank, AT(rank), .flags = GP_FIELD_NULL, .keep = GP_KEEP_I32},
     {"device", NULL, GP_CELL_ID, gp_member_i64, AT(device), .keep = GP_KEEP_I64},
-    {"over", NULL, GP_CELL_TEXT, get_over, AT(over), .help = "what the mean is over", .words = overs,
+    {"over", NULL, GP_CELL_TEXT, gp_member_word, AT(over), .help = "what the mean is over", .words = overs,
      .keep = GP_KEEP_U32, .below = GP_SAMPLED_RANGE + 1},
     {"name", NULL, GP_CELL_NAME, gp_member_name, AT(name), .help = "of the range", .flags = GP_FIELD_NULL,
      .keep = GP_KEEP_STR},
@@ -37,8 +35,6 @@ static const struct gp_field fields[] = {
 const struct gp_record gp_hta_sampled = {"sampled", "Hardware counters", GP_FIELDS(fields),
                                          sizeof(struct gp_sampled),
                                          .note = "a hardware counter that was sampled during the recording"};
-
-GP_WORDS(gp_sampled_over_name, enum gp_sampled_over, "whole", "steps", "range")
 
 /* ---- one counter ---- */
 

@@ -5,33 +5,17 @@ static const char *const kinds[] = {"slow", "recovered", "changed", "silent", "b
 
 #define AT(member) offsetof(struct gp_watch_event, member)
 
-static const struct gp_slow *slow_of(const void *row) { return ((const struct gp_watch_event *)row)->slow; }
+/* AT in the struct of the slow rank. */
+GP_GET_IF(get_what, struct gp_watch_event, r->slow, gp_member_word(c, f, r->slow, x))
 
-static void put_text(struct gp_cell *c, const char *text)
-{
-    c->none = !text;
-    if (text) gp_cell_text(c, text);
-}
-
-GP_GETTER(get_kind) { gp_cell_text(c, kinds[((const struct gp_watch_event *)row)->kind]); }
-
-GP_GETTER(get_text) { put_text(c, *(const char *const *)gp_member_at(row, f)); }
-
-GP_GETTER(get_what) { put_text(c, slow_of(row) ? gp_slow_what_name(slow_of(row)->what) : NULL); }
-
-/* A time of a slow rank, AT in its struct. */
-GP_GETTER(get_slow_ns)
-{
-    c->none = !slow_of(row);
-    if (!c->none) c->i = *(const int64_t *)gp_member_at(slow_of(row), f);
-}
+GP_GET_IF(get_slow_ns, struct gp_watch_event, r->slow, gp_member_i64(c, f, r->slow, x))
 
 static const char *const whats[] = {"rank", "kernel", "node", "gpu", NULL};
 static const char *const causes[] = {"compute", "copies", "host",          "data_loading",
                                      "gaps",    "link",   "communication", NULL};
 
 static const struct gp_field event_fields[] = {
-    {"event", "Event", GP_CELL_TEXT, get_kind, 0,
+    {"event", "Event", GP_CELL_TEXT, gp_member_word, AT(kind),
      .help =
          "slow: compared with the other ranks; changed: a kernel of few ranks, compared with its own past; "
          "silent, back: sends nothing, sends again; all_slower: the job, compared with its last hour",
@@ -40,9 +24,9 @@ static const struct gp_field event_fields[] = {
     {"rank", "Rank", GP_CELL_ID, gp_member_rank, AT(rank), .help = "the first of them; null: all",
      .flags = GP_FIELD_NULL},
     {"ranks", "Ranks", GP_CELL_COUNT, gp_member_u32, AT(ranks), .help = "how many this is about"},
-    {"what", "What", GP_CELL_TEXT, get_what, 0, .help = "what is slow", .flags = GP_FIELD_NULL,
-     .words = whats},
-    {"cause", "Cause", GP_CELL_TEXT, get_text, AT(cause),
+    {"what", "What", GP_CELL_TEXT, get_what, offsetof(struct gp_slow, what), .help = "what is slow",
+     .flags = GP_FIELD_NULL, .words = whats},
+    {"cause", "Cause", GP_CELL_TEXT, gp_member_text, AT(cause),
      .help = "where the longer time is spent; link: the rank communicates for longer though nobody is late",
      .flags = GP_FIELD_NULL, .words = causes},
     {"own_ns", "Own time", GP_CELL_NS, get_slow_ns, offsetof(struct gp_slow, ns),
@@ -52,9 +36,9 @@ static const struct gp_field event_fields[] = {
      .help = "the same of the median rank; of changed before", .flags = GP_FIELD_NULL | GP_FIELD_SIGNED},
     {"cause_ns", "By the cause", GP_CELL_NS, get_slow_ns, offsetof(struct gp_slow, cause_ns),
      .help = "how much longer the cause takes", .flags = GP_FIELD_NULL | GP_FIELD_SIGNED},
-    {"kernel", "Kernel", GP_CELL_NAME, get_text, AT(kernel), .help = "that it is about",
+    {"kernel", "Kernel", GP_CELL_NAME, gp_member_text, AT(kernel), .help = "that it is about",
      .flags = GP_FIELD_NULL},
-    {"text", "Text", GP_CELL_TEXT, get_text, AT(text), .help = "the same in a sentence"},
+    {"text", "Text", GP_CELL_TEXT, gp_member_text, AT(text), .help = "the same in a sentence"},
 };
 #undef AT
 

@@ -6,29 +6,17 @@
 
 GP_GETTER(get_device) { gp_memory_cell_device(c, x, row); }
 
-GP_GET(get_counted, struct gp_memory_device,
-       gp_memory_cell_known(c, r->history != GP_HISTORY_SUMS, *(const uint64_t *)gp_member_at(row, f)))
+GP_GET_UNLESS(get_counted, struct gp_memory_device, gp_member_u64, r->history == GP_HISTORY_SUMS)
 
-GP_GETTER(get_reserved)
-{
-    gp_memory_cell_known(c, gp_memory_has_segments(row), *(const uint64_t *)gp_member_at(row, f));
-}
+GP_GET_UNLESS(get_reserved, void, gp_member_u64, !gp_memory_has_segments(r))
 
-GP_GETTER_OF(get_peak_step, struct gp_memory_device, d)
-{
-    gp_sid none = 0, *name = d->peak_step < d->steps.n ? &d->steps.at[d->peak_step].name : &none;
-    gp_member_name(c, f, name, x);
-}
+GP_GET_IF(get_peak_step, struct gp_memory_device, r->peak_step < r->steps.n,
+          gp_cell_sid(c, x->strings, r->steps.at[r->peak_step].name))
 
-GP_GETTER_OF(get_peak_range, struct gp_memory_device, d)
-{
-    gp_sid none = 0, *name = d->peak_span == GP_NO_SPAN ? &none : &d->spans.at[d->peak_span].name;
-    gp_member_name(c, f, name, x);
-}
+GP_GET_IF(get_peak_range, struct gp_memory_device, r->peak_span != GP_NO_SPAN,
+          gp_cell_sid(c, x->strings, r->spans.at[r->peak_span].name))
 
 GP_GETTER(get_steps) { c->i = (int64_t)((const struct gp_memory_device *)row)->steps.n; }
-
-GP_GETTER(get_history) { gp_cell_text(c, gp_history_name(((const struct gp_memory_device *)row)->history)); }
 
 GP_GETTER(get_lost) { c->none = ((const struct gp_memory_device *)row)->history != GP_HISTORY_WHOLE; }
 
@@ -91,8 +79,8 @@ static const struct gp_field device_fields[] = {
     {"begin_ns", "Begins", GP_CELL_NS, gp_member_i64, AT(begin_ns),
      .help = "clock of the input: of a snapshot, Unix time", .flags = GP_COLUMN_RAW | GP_FIELD_SIGNED},
     {"end_ns", "Ends", GP_CELL_NS, gp_member_i64, AT(end_ns), .flags = GP_COLUMN_RAW | GP_FIELD_SIGNED},
-    {"history", "History", GP_CELL_TEXT, get_history, 0, .help = "whole, tail, sums, state or none",
-     .words = histories},
+    {"history", "History", GP_CELL_TEXT, gp_member_word, AT(history),
+     .help = "whole, tail, sums, state or none", .words = histories},
     {"lost", "Lost", GP_CELL_COUNT, get_lost, 0, .help = "entries that are known to be lost; null: not known",
      .flags = GP_COLUMN_RAW | GP_FIELD_NULL},
     {"sizes_exact", "Exact", GP_CELL_BOOL, get_exact, 0,

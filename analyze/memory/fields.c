@@ -8,7 +8,6 @@
 
 /* ---- names ---- */
 
-GP_WORD(gp_history_name, enum gp_history, GP_HISTORIES, 1)
 GP_WORD(gp_oom_verdict_name, enum gp_oom_verdict, GP_VERDICTS, 1)
 GP_WORD(gp_oom_verdict_text, enum gp_oom_verdict, GP_VERDICTS, 2)
 GP_WORD(gp_memory_key_name, enum gp_memory_key, GP_MEMORY_KEYS, 1)
@@ -45,14 +44,6 @@ void gp_memory_frame_path_put(struct gp_buf *b, const struct gp_snapshot *s, uin
 }
 
 /* ---- cells ---- */
-
-void gp_memory_cell_label(struct gp_cell *c, const struct gp_row_of *x, const char *text,
-                          struct gp_buf *label)
-{
-    gp_cell_label(c, text, strlen(text), gp_arena_strndup(x->mem, label->n ? label->data : "", label->n),
-                  label->n);
-    gp_buf_release(label);
-}
 
 void gp_memory_cell_known(struct gp_cell *c, bool known, uint64_t v)
 {
@@ -99,7 +90,8 @@ void gp_memory_cell_device(struct gp_cell *c, const struct gp_row_of *x, const s
     const struct gp_memory *m = gp_memory_of(x);
     struct gp_buf b = {0};
     if (x->labels) gp_memory_device_put(&b, m, d);
-    gp_memory_cell_label(c, x, gp_memory_str(m, d->label), &b);
+    gp_cell_text(c, gp_memory_str(m, d->label));
+    gp_cell_shown(c, &b, x);
 }
 
 void gp_memory_get_device(struct gp_cell *c, const struct gp_field *f, const void *row,

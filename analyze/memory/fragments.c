@@ -150,7 +150,8 @@ GP_GETTER_OF(get_stream, struct gp_memory_pool, p)
     gp_buf_put_u64(&text, p->stream);
     if (p->stream) gp_buf_printf(&label, "0x%llx", (unsigned long long)p->stream);
     else gp_buf_puts(&label, "default");
-    gp_memory_cell_label(c, x, gp_arena_strndup(x->mem, text.data, text.n), &label);
+    gp_cell_text(c, gp_arena_strndup(x->mem, text.data, text.n));
+    gp_cell_shown(c, &label, x);
     gp_buf_release(&text);
 }
 
@@ -237,7 +238,8 @@ GP_GETTER_OF(get_verdict, struct gp_memory_oom, o)
 {
     struct gp_buf label = {0};
     gp_buf_printf(&label, "%s%s", gp_oom_verdict_text(o->verdict), o->guessed ? "?" : "");
-    gp_memory_cell_label(c, x, gp_oom_verdict_name(o->verdict), &label);
+    gp_cell_text(c, gp_oom_verdict_name(o->verdict));
+    gp_cell_shown(c, &label, x);
 }
 
 GP_GET(get_verdict_from, struct gp_memory_oom, gp_cell_text(c, r->guessed ? "guess" : "recorded"))

@@ -171,7 +171,8 @@ GP_GETTER_OF(get_category, struct gp_memory_holder, h)
     struct gp_buf label = {0};
     if (h->category == GP_CAT_UNKNOWN) gp_buf_putc(&label, '-');
     else gp_buf_printf(&label, "%s%s", gp_category_text(h->category), h->category_recorded ? "" : "?");
-    gp_memory_cell_label(c, x, gp_category_name(h->category), &label);
+    gp_cell_text(c, gp_category_name(h->category));
+    gp_cell_shown(c, &label, x);
 }
 
 GP_GET(get_category_from, struct gp_memory_holder,

@@ -64,7 +64,6 @@ const char *gp_category_text(enum gp_category c);
     X(GP_HISTORY_SUMS, "sums")   /* how much each category held over time, but not in which blocks */        \
     X(GP_HISTORY_WHOLE, "whole") /* from nothing to the end */
 enum gp_history { GP_HISTORIES(GP_FIRST) };
-const char *gp_history_name(enum gp_history h);
 
 /* Why an allocation failed: enough was cached, in pieces too small; it asked for more than the device has
  * besides what was in use; it would have fitted if others held less. X(enum, word of JSON, what a person

@@ -164,9 +164,6 @@ gp_field_get gp_memory_get_device;
 gp_field_get gp_memory_get_ns; /* int64_t: INT64_MIN is unknown */
 
 void gp_memory_cell_device(struct gp_cell *c, const struct gp_row_of *x, const struct gp_memory_device *d);
-/* TEXT, and for people LABEL, which is released. */
-void gp_memory_cell_label(struct gp_cell *c, const struct gp_row_of *x, const char *text,
-                          struct gp_buf *label);
 /* V, if it is known. */
 void gp_memory_cell_known(struct gp_cell *c, bool known, uint64_t v);
 

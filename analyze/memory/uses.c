@@ -160,11 +160,8 @@ const struct gp_record gp_memory_operators = {
 #define AT(member) offsetof(struct gp_memory_churn, member)
 
 /* Of sums by category, no blocks are known. */
-GP_GETTER_OF(get_counted, struct gp_memory_churn, churn)
-{
-    bool known = gp_memory_device_at(x, churn->device)->history != GP_HISTORY_SUMS;
-    gp_memory_cell_known(c, known, *(const uint64_t *)gp_member_at(churn, f));
-}
+GP_GET_UNLESS(get_counted, struct gp_memory_churn, gp_member_u64,
+              gp_memory_device_at(x, r->device)->history == GP_HISTORY_SUMS)
 
 GP_GETTER_OF(get_churn_inside, struct gp_memory_churn, churn)
 {

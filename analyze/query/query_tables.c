@@ -12,12 +12,6 @@
 static const char *const kinds[] = {"kernel", "copy", "set"};
 static const char *const frame_kinds[] = {"range", "module", "python", "op", "call"};
 
-static void put_sid(struct gp_cell *c, const struct gp_strings *s, gp_sid sid)
-{
-    gp_cell_label(c, gp_string(s, sid), gp_string_len(s, sid), NULL, 0);
-    c->none = !c->text_len;
-}
-
 /* -1: none. */
 static void put_known(struct gp_cell *c, int64_t v)
 {
@@ -91,8 +85,8 @@ GP_GETTER_OF(get_work, struct gp_query_event, e)
     case KIND: gp_cell_text(c, kinds[e->q->t->configs.at[config].kind]); return;
     case CLASS: gp_cell_text(c, gp_class_name(gp_class_of((enum gp_frame_kind)k->kind))); return;
     case CATEGORY: gp_cell_text(c, gp_frame_kind_word((enum gp_frame_kind)k->kind)); return;
-    case NAME: put_sid(c, &e->q->names, k->name), c->none = false; return;
-    case LABEL: put_sid(c, &e->q->names, k->label), c->none = false; return;
+    case NAME: gp_cell_sid(c, &e->q->names, k->name), c->none = false; return;
+    case LABEL: gp_cell_sid(c, &e->q->names, k->label), c->none = false; return;
     case NAME_ID: c->i = k->name; return;
     case LABEL_ID: c->i = k->label; return;
     default: c->i = e->q->text_of[e->q->t->configs.at[config].name];
@@ -156,7 +150,7 @@ GP_GET_UNLESS(get_known, void, get_number, !c->i)
 GP_GETTER_OF(get_text, struct gp_query_event, e)
 {
     get_number(c, f, e, x);
-    put_sid(c, &e->q->t->strings, (gp_sid)c->i);
+    gp_cell_sid(c, &e->q->t->strings, (gp_sid)c->i);
 }
 
 /* The name of a kernel in full. */
@@ -177,7 +171,7 @@ GP_GETTER(get_source_line)
     const struct gp_trace *t = e->q->t;
     const uint32_t stack = gp_get_stack(events_of(e), e->row);
     const struct gp_stack *at = &t->stacks.at[stack < t->stacks.n ? stack : 0];
-    if (f->type == GP_CELL_NAME) put_sid(c, &t->strings, at->file);
+    if (f->type == GP_CELL_NAME) gp_cell_sid(c, &t->strings, at->file);
     else put_known(c, at->line ? (int64_t)at->line : -1);
 }
 
@@ -232,12 +226,12 @@ GP_GETTER(get_stack) { put_stack(c, *(const uint32_t *)gp_member_at(row, f)); }
 GP_GETTER(get_frame_name)
 {
     const struct gp_query *q = x->of;
-    put_sid(c, &q->names, q->frames.at[*(const uint32_t *)gp_member_at(row, f)].name);
+    gp_cell_sid(c, &q->names, q->frames.at[*(const uint32_t *)gp_member_at(row, f)].name);
 }
 
 GP_GETTER(get_trace_sid)
 {
-    put_sid(c, &((const struct gp_query *)x->of)->t->strings, *(const gp_sid *)gp_member_at(row, f));
+    gp_cell_sid(c, &((const struct gp_query *)x->of)->t->strings, *(const gp_sid *)gp_member_at(row, f));
 }
 
 /* ---- columns ---- */

@@ -46,6 +46,24 @@ void gp_cell_take(struct gp_cell *c, struct gp_buf *b, const struct gp_row_of *x
     gp_buf_release(b);
 }
 
+void gp_cell_sid(struct gp_cell *c, const struct gp_strings *strings, gp_sid sid)
+{
+    gp_cell_label(c, gp_string(strings, sid), gp_string_len(strings, sid), NULL, 0);
+    c->none = !c->text_len;
+}
+
+void gp_cell_named(struct gp_cell *c, const char *text, const char *shown)
+{
+    gp_cell_label(c, text, strlen(text), shown, strlen(shown));
+}
+
+void gp_cell_shown(struct gp_cell *c, struct gp_buf *shown, const struct gp_row_of *x)
+{
+    c->label = gp_arena_strndup(x->mem, gp_buf_str(shown), shown->n);
+    c->label_len = (uint32_t)shown->n;
+    gp_buf_release(shown);
+}
+
 void gp_cell_real(struct gp_cell *c, double v)
 {
     c->none = !isfinite(v);
@@ -127,11 +145,7 @@ GETTER(gp_member_label)
                   gp_string(x->strings, of[1]), gp_string_len(x->strings, of[1]));
 }
 
-GETTER(gp_member_name)
-{
-    gp_member_sid(c, f, row, x);
-    c->none = !c->text_len;
-}
+GETTER(gp_member_name) { gp_cell_sid(c, x->strings, MEMBER(gp_sid)); }
 
 void gp_cell_owner(struct gp_cell *c, const struct gp_field *f, const void *row, const struct gp_row_of *x,
                    const char *nobody)
@@ -148,6 +162,10 @@ GETTER(gp_member_text)
     if (text) gp_cell_text(c, text);
 }
 
+GETTER(gp_member_word) { gp_cell_text(c, f->words[MEMBER(uint32_t)]); }
+
+GETTER(gp_member_phrase) { gp_cell_word(c, f->words[MEMBER(uint32_t)], x); }
+
 GETTER(gp_member_kernel)
 {
     struct gp_buf plain = {0}, label = {0};
@@ -155,9 +173,7 @@ GETTER(gp_member_kernel)
     if (!x->labels) return;
     gp_name_demangle(&plain, c->text, c->text_len);
     gp_name_kernel_label(&label, plain.n ? plain.data : "", plain.n);
-    gp_cell_label(c, c->text, c->text_len, gp_arena_strndup(x->mem, label.n ? label.data : "", label.n),
-                  label.n);
-    gp_buf_release(&label);
+    gp_cell_shown(c, &label, x);
     gp_buf_release(&plain);
 }
 

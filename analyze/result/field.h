@@ -82,7 +82,7 @@ enum gp_merge {
                           GP_UNUSED const struct gp_row_of *x)
 
 /* Getters of one statement, in which R is the row, of TYPE: SET; SET if the value is KNOWN; what GETTER
- * sets, unless it is UNKNOWN. */
+ * sets, unless it is UNKNOWN; what PUT puts into the buffer B, unknown where that is nothing. */
 #define GP_GET(name, type, set)                                                                              \
     GP_GETTER(name)                                                                                          \
     {                                                                                                        \
@@ -90,6 +90,14 @@ enum gp_merge {
         set;                                                                                                 \
     }
 #define GP_GET_IF(name, type, known, set) GP_GET(name, type, if (known) set; else c->none = true)
+#define GP_GET_TEXT(name, type, put)                                                                         \
+    GP_GETTER(name)                                                                                          \
+    {                                                                                                        \
+        const type *r = row;                                                                                 \
+        struct gp_buf b = {0};                                                                               \
+        put;                                                                                                 \
+        gp_cell_take(c, &b, x);                                                                              \
+    }
 #define GP_GET_UNLESS(name, type, getter, unknown)                                                           \
     GP_GET(name, type, (getter(c, f, r, x), c->none |= (unknown)))
 
@@ -143,6 +151,8 @@ gp_field_get gp_member_positive_double;                                        /
 gp_field_get gp_member_sid, gp_member_name;    /* a string: never; where it is empty */
 gp_field_get gp_member_label;                  /* a name, and behind it the short form for people: never */
 gp_field_get gp_member_text;                   /* our own text, const char *: where it is NULL */
+gp_field_get gp_member_word;                   /* uint32_t or an enumeration: that of the field's words */
+gp_field_get gp_member_phrase;                 /* the same, and a person reads blanks */
 gp_field_get gp_member_kernel;                 /* the name of a kernel, with its label: never */
 gp_field_get gp_member_share;                  /* int64_t in percent of the whole; 0 of 0 is 0 */
 gp_field_get gp_member_dist;                   /* the whole distribution */
@@ -171,6 +181,11 @@ void gp_cell_list(struct gp_cell *c, const void *at, size_t n);
 /* Bytes of a string with a form that people read instead; the same: LABEL is NULL. Both live as long as the
  * row. */
 void gp_cell_label(struct gp_cell *c, const char *s, size_t n, const char *label, size_t label_n);
+/* The string SID, unknown where it is empty; our own text with a form that people read instead, which lives
+ * as long; for text that is set, such a form, in a buffer that is released. */
+void gp_cell_sid(struct gp_cell *c, const struct gp_strings *strings, gp_sid sid);
+void gp_cell_named(struct gp_cell *c, const char *text, const char *shown);
+void gp_cell_shown(struct gp_cell *c, struct gp_buf *shown, const struct gp_row_of *x);
 /* V if it is finite. */
 void gp_cell_real(struct gp_cell *c, double v);
 /* The name of what launched a row, as gp_member_name(); people read NOBODY where it is empty, static. */

@@ -109,12 +109,10 @@ void gp_hta_table_path_bounds(struct gp_hta_tables *m)
 
 GP_GET(get_name, struct gp_path_sum, put_name(c, r->name, r->full, x))
 
-GP_GETTER(get_bound) { gp_cell_word(c, gp_path_bound_name(*(const uint32_t *)gp_member_at(row, f)), x); }
-
 static const struct gp_field sum_fields[] = {
     OF_PATH,
     {"name", "Name", GP_CELL_NAME, get_name, 0, .help = "of what contains the pieces"},
-    {"bound", "Bound by", GP_CELL_TEXT, get_bound, AT(bound), .words = bounds},
+    {"bound", "Bound by", GP_CELL_TEXT, gp_member_phrase, AT(bound), .words = bounds},
     {"count", "Pieces", GP_CELL_COUNT, gp_member_u64, AT(count), .help = NULL},
     {"total_ns", "Total", GP_CELL_NS, gp_member_i64, AT(total_ns), .help = NULL},
     {"share_pct", "Share", GP_CELL_PCT, get_share, AT(total_ns), .help = "of the length of the path",
@@ -166,7 +164,6 @@ struct run_row {
 static bool is_single(const struct run_row *r) { return r->run.end - r->run.first == 1; }
 
 GP_GET(get_begin, struct run_row, c->i = r->first->begin_ns)
-GP_GET(get_run_bound, struct run_row, gp_cell_word(c, gp_path_bound_name(r->run.bound), x))
 GP_GET(get_run_name, struct run_row, if (is_single(r)) put_name(c, r->first->name, r->first->full, x);
        else gp_cell_label(c, "", 0, GP_TEXT("(short pieces)")))
 GP_GET_IF(get_stream, struct run_row, is_single(r) && r->first->stream >= 0, c->i = r->first->stream)
@@ -178,7 +175,8 @@ static const struct gp_field run_fields[] = {
     {"begin_ns", "Begin", GP_CELL_ID, get_begin, 0, .help = "on the clock of the trace, ns"},
     {"duration_ns", "Duration", GP_CELL_NS, gp_member_i64, offsetof(struct run_row, run.total_ns),
      .help = NULL},
-    {"bound", "Bound by", GP_CELL_TEXT, get_run_bound, 0, .words = bounds},
+    {"bound", "Bound by", GP_CELL_TEXT, gp_member_phrase, offsetof(struct run_row, run.bound),
+     .words = bounds},
     {"name", "Name", GP_CELL_NAME, get_run_name, 0, .help = NULL},
     {"stream", "Stream", GP_CELL_ID, get_stream, 0, .help = "GPU pieces"},
     {"thread", "Thread", GP_CELL_ID, get_thread, 0, .help = "host pieces"},

@@ -57,7 +57,7 @@ struct dist_row {
     const struct gp_histogram *dist;
 };
 
-GP_GET(get_what, struct dist_row, gp_cell_label(c, r->figure, strlen(r->figure), r->what, strlen(r->what)))
+GP_GET(get_what, struct dist_row, gp_cell_named(c, r->figure, r->what))
 GP_GET(get_unit, struct dist_row, gp_cell_text(c, r->times ? "ns" : "events"))
 
 /* Of the distribution, the value of another getter. */

@@ -294,8 +294,7 @@ struct figure {
     struct gp_cell value;
 };
 
-GP_GET(get_figure, struct figure,
-       gp_cell_label(c, r->f->id, strlen(r->f->id), r->f->heading, strlen(r->f->heading)))
+GP_GET(get_figure, struct figure, gp_cell_named(c, r->f->id, r->f->heading))
 GP_GET(get_value, struct figure, *c = r->value)
 GP_GET(get_unit, struct figure, gp_cell_text(c, r->f->unit ? r->f->unit : ""))
 
