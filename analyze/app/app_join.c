@@ -65,14 +65,12 @@ static void drop_part(void *ctx, size_t i)
 static void put_shift(struct gp_buf *b, const struct gp_clock_shift *s)
 {
     if (s->source == GP_CLOCK_AS_RECORDED) gp_buf_puts(b, "times as recorded");
-    else {
-        gp_buf_puts(b, s->later_ns < 0 ? "moved back by " : "moved on by ");
-        gp_scale_put(b, GP_UNIT_NS, s->later_ns < 0 ? -(s->later_ns + 1) + 1 : s->later_ns);
-    }
-    if (s->source == GP_CLOCK_COLLECTIVES) {
-        gp_buf_printf(b, ", aligned by %u collectives, which agree to within ", s->pairs);
-        gp_scale_put(b, GP_UNIT_NS, s->error_ns);
-    }
+    else
+        gp_buf_printf(b, "moved %s by %s", s->later_ns < 0 ? "back" : "on",
+                      GP_NS(s->later_ns < 0 ? -(s->later_ns + 1) + 1 : s->later_ns));
+    if (s->source == GP_CLOCK_COLLECTIVES)
+        gp_buf_printf(b, ", aligned by %u collectives, which agree to within %s", s->pairs,
+                      GP_NS(s->error_ns));
     if (s->source == GP_CLOCK_TIME_OF_DAY) gp_buf_puts(b, ", aligned by the time of day");
     if (s->source == GP_CLOCK_FIRST_EVENT) gp_buf_puts(b, ", aligned by the first events");
 }

@@ -1,7 +1,6 @@
 /* What to do, most urgent first. A healthy run gets nothing. */
 #include <stdlib.h>
 #include "analyze/compile/compile_priv.h"
-#include "formats/base/buf.h"
 #include "formats/base/order.h"
 #include "formats/base/scale.h"
 #include "formats/base/str.h"
@@ -14,12 +13,15 @@ static gp_sid place_of(struct gp_compile *c, gp_sid file, int32_t line, gp_sid f
 }
 
 static struct gp_compile_advice *add(struct gp_compile *c, const char *rule,
-                                     enum gp_compile_priority priority, gp_sid place)
+                                     enum gp_compile_priority priority, gp_sid place, gp_sid text,
+                                     gp_sid action)
 {
     GP_VEC_PUSH(&c->advice, (struct gp_compile_advice){.rule = rule,
                                                        .priority = priority,
                                                        .place = place,
                                                        .operation = place,
+                                                       .description = text,
+                                                       .action = action,
                                                        .index = GP_CLOG_NONE,
                                                        .row = GP_CLOG_NONE});
     return &c->advice.at[c->advice.n - 1];
@@ -68,30 +70,25 @@ static void advise_recompile(struct gp_compile *c, uint32_t i)
 {
     const struct gp_compile_recompile *r = &c->recompiles.at[i];
     enum { MANY = 3 };
-    struct gp_buf time = {0};
     if (!r->limit && r->count < MANY && !r->stalls) return;
     gp_sid place = place_of(c, r->file, r->line, r->function), action = action_of(c, r);
-    gp_scale_put(&time, GP_UNIT_NS, r->compile_ns);
     gp_sid text = gp_compile_print(
         c,
         r->limit ? "%u compiles reach the limit, and it runs eagerly from then on; cause: %s (%s)"
                  : "compiled again %u times; cause: %s (%s)",
         r->count, gp_recompile_kind_text((enum gp_recompile_kind)r->kind), gp_compile_str(c, r->expression));
     if (!r->limit)
-        text = gp_compile_print(c, "%s; %s of compile time", gp_compile_str(c, text), gp_buf_str(&time));
+        text = gp_compile_print(c, "%s; %s of compile time", gp_compile_str(c, text), GP_NS(r->compile_ns));
     if (r->stalls)
         text = gp_compile_print(c, "%s; %u of them inside steady steps", gp_compile_str(c, text), r->stalls);
     struct gp_compile_advice *a = add(c, r->limit ? "recompile_limit" : "recompiles",
                                       r->limit    ? GP_COMPILE_CRITICAL
                                       : r->stalls ? GP_COMPILE_HIGH
                                                   : GP_COMPILE_MEDIUM,
-                                      place);
-    a->description = text;
-    a->action = action;
+                                      place, text, action);
     a->index = i;
     for (uint32_t k = 0; k < c->breaks.n && a->row == GP_CLOG_NONE; k++)
         if (c->breaks.at[k].recompile == i) a->row = k;
-    gp_buf_release(&time);
 }
 
 /* ---- breaks ---- */
@@ -115,9 +112,8 @@ static void advise_break(struct gp_compile *c, uint32_t i)
             gp_compile_print(c, "%s (%s)%s", b->whole_frame ? "runs without being compiled" : "graph break",
                              f->title, b->cost_ns > 0 ? ": the GPU waits" : "");
     gp_sid action = gp_intern_cstr(&c->log->strings, f->action);
-    struct gp_compile_advice *a = add(c, vain ? "compile_failure" : "graph_break", priority, place);
-    a->description = text;
-    a->action = action;
+    struct gp_compile_advice *a =
+        add(c, vain ? "compile_failure" : "graph_break", priority, place, text, action);
     a->saving_ns = b->cost_ns > 0 ? b->cost_ns : 0;
     a->index = a->row = i;
 }
@@ -138,9 +134,7 @@ static void advise_skips(struct gp_compile *c)
             : strstr(reason, "cpu")     ? "Move CPU tensors to the GPU before the call"
             : strstr(reason, "dynamic") ? "Use fixed shapes: pad, or compile with dynamic=False"
                                         : "Remove what the reason names from the compiled function");
-        struct gp_compile_advice *a = add(c, "cudagraph_skip", GP_COMPILE_HIGH, place);
-        a->description = text;
-        a->action = action;
+        add(c, "cudagraph_skip", GP_COMPILE_HIGH, place, text, action);
     }
 }
 
@@ -154,29 +148,21 @@ static void advise_modes(struct gp_compile *c)
         gp_sid action = gp_intern_cstr(
             &c->log->strings, "Run it eagerly, or try another mode: mode=\"reduce-overhead\" where the host "
                               "is slower than the GPU");
-        struct gp_compile_advice *a = add(c, "slower", GP_COMPILE_CRITICAL, m->name);
-        a->description = text;
-        a->action = action;
+        add(c, "slower", GP_COMPILE_CRITICAL, m->name, text, action);
     }
 }
 
 /* Compiling goes on in the middle of the run and no guard is known to be the reason. */
 static void advise_stalls(struct gp_compile *c)
 {
-    struct gp_buf time = {0};
     uint32_t explained = 0;
     for (size_t i = 0; i < c->recompiles.n; i++) explained += c->recompiles.at[i].stalls;
     for (size_t i = 0; i < c->breaks.n; i++) explained += gp_compile_in_vain(&c->breaks.at[i]);
-    if (c->time.stalls && !explained) {
-        gp_scale_put(&time, GP_UNIT_NS, c->time.stall_ns);
-        gp_sid text = gp_compile_print(c, "%s of compile time lie inside steady steps", gp_buf_str(&time));
-        gp_sid action = gp_intern_cstr(&c->log->strings,
-                                       "Run each shape and each path once before the loop that is measured");
-        struct gp_compile_advice *a = add(c, "compile_in_steps", GP_COMPILE_HIGH, 0);
-        a->description = text;
-        a->action = action;
-    }
-    gp_buf_release(&time);
+    if (!c->time.stalls || explained) return;
+    gp_sid text = gp_compile_print(c, "%s of compile time lie inside steady steps", GP_NS(c->time.stall_ns));
+    gp_sid action = gp_intern_cstr(&c->log->strings,
+                                   "Run each shape and each path once before the loop that is measured");
+    add(c, "compile_in_steps", GP_COMPILE_HIGH, 0, text, action);
 }
 
 /* Of the same priority: in the order of the table of breaks, then those without a row there. */

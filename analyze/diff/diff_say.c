@@ -72,15 +72,12 @@ static void say_kernels(struct gp_buf *b, const struct gp_diff *d)
     const struct gp_diff_metric *events = &d->metrics[GP_METRIC_EVENTS];
     const struct gp_diff_summary *s = &d->summary;
     int64_t reshaped = reshaped_ns(d);
-    if (events->change && s->fused && events->change < 0)
-        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64 ": operations are fused",
-                      events->side[GP_DIFF_CUR], events->side[GP_DIFF_BASE]);
-    else if (events->change && s->defused && events->change > 0)
-        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64 ": operations are no longer fused",
-                      events->side[GP_DIFF_CUR], events->side[GP_DIFF_BASE]);
-    else if (events->change)
-        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64, events->side[GP_DIFF_CUR],
-                      events->side[GP_DIFF_BASE]);
+    if (events->change)
+        gp_buf_printf(b, "; %" PRId64 " GPU events instead of %" PRId64 "%s", events->side[GP_DIFF_CUR],
+                      events->side[GP_DIFF_BASE],
+                      s->fused && events->change < 0     ? ": operations are fused"
+                      : s->defused && events->change > 0 ? ": operations are no longer fused"
+                                                         : "");
     if (reshaped > d->side[GP_DIFF_CUR].gpu_ns / 4 && fabs(d->metrics[GP_METRIC_GPU].change_pct) > 20)
         gp_buf_puts(b, d->metrics[GP_METRIC_GPU].change > 0 ? "; the same kernels over larger grids"
                                                             : "; the same kernels over other grids");

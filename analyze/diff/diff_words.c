@@ -134,11 +134,8 @@ static void put_plain_headline(struct gp_buf *b, const struct gp_diff *d)
 {
     const struct gp_diff_metric *step = &d->metrics[GP_METRIC_STEP];
     const struct gp_diff_metric *m = step->known ? step : &d->metrics[GP_METRIC_GPU];
-    gp_buf_puts(b, gp_metric_text((enum gp_metric_id)m->id));
-    gp_buf_putc(b, ' ');
-    gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_CUR]);
-    gp_buf_puts(b, ", was ");
-    gp_scale_put(b, GP_UNIT_NS, m->side[GP_DIFF_BASE]);
+    gp_buf_printf(b, "%s %s, was %s", gp_metric_text((enum gp_metric_id)m->id), GP_NS(m->side[GP_DIFF_CUR]),
+                  GP_NS(m->side[GP_DIFF_BASE]));
     if (isnan(m->change_pct)) return;
     gp_buf_puts(b, " (");
     gp_diff_put_pct(b, m->change_pct);

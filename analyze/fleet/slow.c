@@ -423,8 +423,6 @@ int64_t gp_slow_cost_ns(const struct gp_fleet *f, const struct gp_slow *s)
 
 /* ---- sentences ---- */
 
-static void put_ns(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
-
 static void put_more(struct gp_buf *b, int64_t ns, int64_t than)
 {
     if (than > 0) gp_buf_printf(b, "%.1f%%", 100 * (double)(ns - than) / (double)than);
@@ -444,16 +442,13 @@ static void put_who(struct gp_buf *b, const struct gp_fleet *f, const struct gp_
 
 static void put_kernel(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slow *s)
 {
-    gp_buf_puts(b, s->more_calls ? "more calls of " : "");
-    gp_buf_puts(b, gp_string(&f->strings, s->kernel));
+    const char *name = gp_string(&f->strings, s->kernel);
     if (s->more_calls) {
-        gp_buf_puts(b, ", ");
-        put_ns(b, s->kernel_ns);
-        gp_buf_puts(b, " per step instead of ");
-        put_ns(b, s->kernel_median_ns);
+        gp_buf_printf(b, "more calls of %s, %s per step instead of %s", name, GP_NS(s->kernel_ns),
+                      GP_NS(s->kernel_median_ns));
         return;
     }
-    gp_buf_puts(b, " takes ");
+    gp_buf_printf(b, "%s takes ", name);
     put_more(b, s->kernel_ns, s->kernel_median_ns);
     gp_buf_puts(b, " longer");
 }
@@ -479,28 +474,22 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
     if (s->what == GP_SLOW_KERNEL) {
         gp_buf_puts(b, ": ");
         put_kernel(b, f, s);
-        gp_buf_printf(b, " than on %s (", typical(f));
-        put_ns(b, s->ns);
-        gp_buf_puts(b, " per step instead of ");
-        put_ns(b, s->median_ns);
-        gp_buf_puts(b, ").");
+        gp_buf_printf(b, " than on %s (%s per step instead of %s).", typical(f), GP_NS(s->ns),
+                      GP_NS(s->median_ns));
         return;
     }
     bool link = s->cause == GP_SLOW_LINK;
-    gp_buf_puts(b, link ? " communicates for longer than the others: "
-                        : " holds up the others: its own work takes ");
-    put_ns(b, s->ns);
-    gp_buf_puts(b, " per step, ");
+    gp_buf_printf(b,
+                  link ? " communicates for longer than the others: %s per step, "
+                       : " holds up the others: its own work takes %s per step, ",
+                  GP_NS(s->ns));
     put_more(b, s->ns, s->median_ns);
-    gp_buf_printf(b, " more than %s's ", typical(f));
-    put_ns(b, s->median_ns);
+    gp_buf_printf(b, " more than %s's %s", typical(f), GP_NS(s->median_ns));
     if (link) {
         gp_buf_puts(b, ". No rank is late, so its link is slow.");
         return;
     }
-    gp_buf_printf(b, ". Cause: %s takes ", cause_text(s->cause));
-    put_ns(b, s->cause_ns);
-    gp_buf_puts(b, " longer");
+    gp_buf_printf(b, ". Cause: %s takes %s longer", cause_text(s->cause), GP_NS(s->cause_ns));
     if (s->kernel) {
         gp_buf_puts(b, "; ");
         put_kernel(b, f, s);
@@ -508,11 +497,11 @@ void gp_slow_put(struct gp_buf *b, const struct gp_fleet *f, const struct gp_slo
         gp_buf_puts(b, ", in many of its kernels");
     }
     gp_buf_putc(b, '.');
-    if (s->host_ns) {
-        gp_buf_puts(b, " It also waits ");
-        put_ns(b, s->host_ns);
-        gp_buf_puts(b, " longer for its host, which the recording of every operator slows down.");
-    }
+    if (s->host_ns)
+        gp_buf_printf(b,
+                      " It also waits %s longer for its host, which the recording of every operator slows "
+                      "down.",
+                      GP_NS(s->host_ns));
     put_pattern(b, f, s);
 }
 

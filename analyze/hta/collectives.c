@@ -455,10 +455,7 @@ bool gp_hta_is_late(const struct gp_hta *h, const struct gp_straggler *s)
 void gp_hta_put_residual(struct gp_buf *b, const struct gp_hta *h)
 {
     int64_t residual = clock_residual(h);
-    if (!residual) return;
-    gp_buf_puts(b, " The clocks of the ranks agree to within ");
-    gp_scale_put(b, GP_UNIT_NS, residual);
-    gp_buf_putc(b, '.');
+    if (residual) gp_buf_printf(b, " The clocks of the ranks agree to within %s.", GP_NS(residual));
 }
 
 /* ---- as a section ---- */

@@ -104,23 +104,28 @@ struct whole {
     int32_t rank; /* of the only one, -1 when there are several */
 };
 
+static void add_times(struct whole *w, const struct gp_breakdown *b, const int64_t *idle_cause_ns)
+{
+    w->span_ns += b->span_ns;
+    w->busy_ns += b->busy_ns;
+    w->idle_ns += b->idle_ns;
+    w->exposed_communication_ns += b->exposed_communication_ns;
+    w->exposed_memory_ns += b->exposed_memory_ns;
+    w->overlap_ns += b->overlap_ns;
+    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w->idle_cause_ns[c] += idle_cause_ns[c];
+}
+
 /* The devices that have no row. */
 static void add_bound(struct whole *w, const struct gp_hta_bound *b)
 {
     if (!b->devices) return;
     w->rank = -1;
-    w->span_ns += b->b.span_ns;
-    w->busy_ns += b->b.busy_ns;
-    w->idle_ns += b->b.idle_ns;
-    w->exposed_communication_ns += b->b.exposed_communication_ns;
-    w->exposed_memory_ns += b->b.exposed_memory_ns;
-    w->overlap_ns += b->b.overlap_ns;
+    add_times(w, &b->b, b->idle_cause_ns);
     w->kernel_ns += b->kernel_ns;
     w->gemm_ns += b->gemm_ns;
     w->tensor_core_ns += b->tensor_core_ns;
     w->sm_ns += (double)b->sm_ns;
     w->sm_span_ns += b->sm_span_ns;
-    for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w->idle_cause_ns[c] += b->idle_cause_ns[c];
 }
 
 static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
@@ -128,12 +133,7 @@ static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
     struct whole w = {.h = h, .all = all, .rank = h->devices.n ? h->devices.at[0].rank : -1};
     GP_EACH(const struct gp_hta_device, d, h->devices) {
         if (d->rank != w.rank) w.rank = -1;
-        w.span_ns += d->b.span_ns;
-        w.busy_ns += d->b.busy_ns;
-        w.idle_ns += d->b.idle_ns;
-        w.exposed_communication_ns += d->b.exposed_communication_ns;
-        w.exposed_memory_ns += d->b.exposed_memory_ns;
-        w.overlap_ns += d->b.overlap_ns;
+        add_times(&w, &d->b, d->idle_cause_ns);
         w.kernel_ns += d->kernel_ns;
         w.gemm_ns += d->gemm_ns;
         w.tensor_core_ns += d->tensor_core_ns;
@@ -143,15 +143,12 @@ static struct whole sum_devices(struct gp_hta *h, const struct gp_hta *all)
             w.sm_ns += d->sm_ns;
             w.sm_span_ns += d->b.compute_ns + d->b.exposed_communication_ns;
         }
-        for (int c = 0; c < GP_IDLE_CAUSE_COUNT; c++) w.idle_cause_ns[c] += d->idle_cause_ns[c];
     }
     add_bound(&w, &h->bound);
     return w;
 }
 
 /* ---- sentences ---- */
-
-static void put_time(struct gp_buf *b, int64_t ns) { gp_scale_put(b, GP_UNIT_NS, ns); }
 
 bool gp_hta_only_processes(const struct gp_hta *h)
 {
@@ -165,16 +162,12 @@ bool gp_hta_only_processes(const struct gp_hta *h)
 /* A time of the devices and its share of theirs: "3 ms (5%)", "3 ms (5% of the time of 2 GPUs)". */
 static void put_part(struct gp_buf *b, const struct whole *w, int64_t ns)
 {
-    put_time(b, ns);
-    gp_buf_puts(b, " (");
-    gp_scale_put_share(b, ns, w->span_ns);
     size_t devices = w->h->devices.n + w->h->bound.devices;
-    if (devices > 1) {
-        gp_buf_puts(b, " of the time of ");
-        gp_scale_put_count(b, devices);
-        gp_buf_puts(b, gp_hta_only_processes(w->h) ? " processes" : " GPUs");
-    }
-    gp_buf_puts(b, ")");
+    gp_buf_printf(b, "%s (%s", GP_NS(ns), GP_SHARE(ns, w->span_ns));
+    if (devices > 1)
+        gp_buf_printf(b, " of the time of %s %s", GP_COUNTED(devices),
+                      gp_hta_only_processes(w->h) ? "processes" : "GPUs");
+    gp_buf_putc(b, ')');
 }
 
 /* TEXT is taken and emptied. The finding may be changed until the next one is added. */
@@ -248,10 +241,8 @@ static void put_one_gap(struct gp_buf *text, const struct whole *w, uint32_t cau
 {
     const struct gp_idle_culprit *c = largest_culprit(w, cause, has_shorter_gap);
     if (!c || !c->longest_ns || c->longest_ns < w->idle_cause_ns[cause] / 4) return;
-    gp_buf_puts(text, "; ");
-    if (c->longest_ns == w->idle_cause_ns[cause]) gp_buf_puts(text, "all");
-    else put_time(text, c->longest_ns);
-    gp_buf_puts(text, " of it in one gap");
+    bool all = c->longest_ns == w->idle_cause_ns[cause];
+    gp_buf_printf(text, "; %s of it in one gap", all ? "all" : GP_NS(c->longest_ns));
     if (c == largest_culprit(w, cause, is_less_specific) && is_named(c)) return;
     gp_buf_puts(text, is_named(c) ? ", in " : " with no host activity recorded");
     if (is_named(c)) put_culprit(text, w->h, c);
@@ -286,9 +277,8 @@ static void find_exposed_communication(struct whole *w)
     struct gp_buf text = {0};
     gp_buf_puts(&text, "Communication not overlapped by computation took ");
     put_part(&text, w, w->exposed_communication_ns);
-    gp_buf_puts(&text, "; ");
-    gp_scale_put_share(&text, w->overlap_ns, w->overlap_ns + w->exposed_communication_ns);
-    gp_buf_puts(&text, " of all communication was hidden.");
+    gp_buf_printf(&text, "; %s of all communication was hidden.",
+                  GP_SHARE(w->overlap_ns, w->overlap_ns + w->exposed_communication_ns));
     add(w, "exposed_communication", ABOUT_COMMUNICATION, w->exposed_communication_ns, k ? k->name : 0, &text);
 }
 
@@ -302,12 +292,9 @@ static void find_exposed_memory(struct whole *w)
     struct gp_buf text = {0};
     gp_buf_puts(&text, "Copies and sets not overlapped by kernels took ");
     put_part(&text, w, w->exposed_memory_ns);
-    if (pageable_ns) {
-        gp_buf_puts(&text, "; copies from or to pageable memory took ");
-        put_time(&text, pageable_ns);
-        gp_buf_puts(&text, " in all");
-    }
-    gp_buf_puts(&text, ".");
+    if (pageable_ns)
+        gp_buf_printf(&text, "; copies from or to pageable memory took %s in all", GP_NS(pageable_ns));
+    gp_buf_putc(&text, '.');
     add(w, "exposed_memory", ABOUT_MEMORY, w->exposed_memory_ns, k ? k->name : 0, &text);
 }
 
@@ -339,18 +326,10 @@ static void find_short_kernels(struct whole *w)
     struct gp_buf text = {0};
     gp_buf_puts(&text, "The GPU waited for launches for ");
     put_part(&text, w, waiting_ns);
-    if (gaps_ns < waiting_ns) {
-        gp_buf_puts(&text, ", ");
-        put_time(&text, gaps_ns);
-        gp_buf_puts(&text, " of it");
-    }
-    gp_buf_puts(&text, gaps_ns < waiting_ns ? " in gaps of up to " : ", in gaps of up to ");
-    put_time(&text, limit_ns);
-    gp_buf_puts(&text, ": ");
-    gp_scale_put_count(&text, l->short_kernels);
-    gp_buf_puts(&text, " of ");
-    gp_scale_put_count(&text, l->linked);
-    gp_buf_puts(&text, " GPU events are shorter than their launch call.");
+    if (gaps_ns < waiting_ns) gp_buf_printf(&text, ", %s of it", GP_NS(gaps_ns));
+    gp_buf_printf(&text, "%s in gaps of up to %s: %s of %s GPU events are shorter than their launch call.",
+                  gaps_ns < waiting_ns ? "" : ",", GP_NS(limit_ns), GP_COUNTED(l->short_kernels),
+                  GP_COUNTED(l->linked));
     add(w, "short_kernels", 1U << GP_IDLE_HOST | 1U << GP_IDLE_LAUNCH, waiting_ns, 0, &text);
 }
 
@@ -402,9 +381,10 @@ static void find_small_grids(struct whole *w)
     if (unused > (double)computing(w)) unused = (double)computing(w);
     const struct gp_kernel_stat *k = largest_kernel(w->h, is_small_grid);
     struct gp_buf text = {0};
-    gp_buf_puts(&text, "While kernels ran, their blocks occupied only ");
-    gp_scale_put_share(&text, (int64_t)w->sm_ns, w->sm_span_ns);
-    gp_buf_puts(&text, " of the multiprocessors, averaged over time.");
+    gp_buf_printf(&text,
+                  "While kernels ran, their blocks occupied only %s of the multiprocessors, averaged over "
+                  "time.",
+                  GP_SHARE((int64_t)w->sm_ns, w->sm_span_ns));
     add(w, "small_grids", ABOUT_COMPUTE, (int64_t)unused, k ? k->name : 0, &text);
 }
 
@@ -465,18 +445,9 @@ static void find_straggler(struct whole *w)
     if (s->times_last * 2 < s->matched || !worth(w, lost_ns) || is_reported_slow(w, s->rank)) return;
     if (!gp_hta_is_late(w->all, s)) return;
     struct gp_buf text = {0};
-    gp_buf_printf(&text, "Rank %d came last in ", (int)s->rank);
-    gp_scale_put_count(&text, s->times_last);
-    gp_buf_puts(&text, " of ");
-    gp_scale_put_count(&text, s->matched);
-    gp_buf_puts(&text, " collectives; the others waited ");
-    put_time(&text, s->caused_wait_ns);
-    gp_buf_puts(&text, " for it in total");
-    if (lost_ns < s->caused_wait_ns) {
-        gp_buf_puts(&text, ", ");
-        put_time(&text, lost_ns);
-        gp_buf_puts(&text, " of it without computing");
-    }
+    gp_buf_printf(&text, "Rank %d came last in %s of %s collectives; the others waited %s for it in total",
+                  (int)s->rank, GP_COUNTED(s->times_last), GP_COUNTED(s->matched), GP_NS(s->caused_wait_ns));
+    if (lost_ns < s->caused_wait_ns) gp_buf_printf(&text, ", %s of it without computing", GP_NS(lost_ns));
     gp_buf_putc(&text, '.');
     gp_hta_put_residual(&text, w->all);
     add(w, "straggler", ABOUT_COMMUNICATION, lost_ns, 0, &text)->rank = s->rank;
@@ -510,13 +481,8 @@ static void find_slow_step(struct whole *w, size_t first, size_t end)
         int64_t median = lengths.at[(lengths.n - 1) / 2], longer = length(slowest) - median;
         if (longer > median / 2 && worth(w, longer)) {
             struct gp_buf text = {0};
-            gp_buf_puts(&text, "One step took ");
-            put_time(&text, length(slowest));
-            gp_buf_puts(&text, "; the median of ");
-            gp_scale_put_count(&text, lengths.n);
-            gp_buf_puts(&text, " steps is ");
-            put_time(&text, median);
-            gp_buf_puts(&text, ".");
+            gp_buf_printf(&text, "One step took %s; the median of %s steps is %s.", GP_NS(length(slowest)),
+                          GP_COUNTED(lengths.n), GP_NS(median));
             gp_sid name = gp_intern_from(&w->h->strings, &w->all->strings, slowest->name);
             struct gp_finding *f =
                 add(w, "slow_step", about_slow_step(w, slowest, longer), longer, name, &text);
@@ -537,20 +503,16 @@ static void find_clocks(struct whole *w)
     if (!worst || !worth(w, worst->slower_ns)) return;
     struct gp_buf text = {0};
     bool known = worst->reason < GP_CLOCK_REASON_COUNT;
-    gp_buf_puts(&text, "For ");
-    gp_scale_put_share(&text, worst->reason_ns[worst->reason], worst->busy_ns);
-    gp_buf_printf(&text, " of %s busy time %s", w->all->clocks.n > 1 ? "a GPU's" : "the GPU's",
-                  known ? gp_clock_reason_text(worst->reason) : "the SM clock was");
-    gp_buf_puts(&text, known ? " held the SM clock at " : " ");
+    gp_buf_printf(&text, "For %s of %s busy time %s %s",
+                  GP_SHARE(worst->reason_ns[worst->reason], worst->busy_ns),
+                  w->all->clocks.n > 1 ? "a GPU's" : "the GPU's",
+                  known ? gp_clock_reason_text(worst->reason) : "the SM clock was",
+                  known ? "held the SM clock at " : "");
     gp_scale_put_count(&text, (uint64_t)worst->low_mhz);
-    if ((uint64_t)worst->high_mhz != (uint64_t)worst->low_mhz) {
-        gp_buf_puts(&text, " to ");
-        gp_scale_put_count(&text, (uint64_t)worst->high_mhz);
-    }
-    gp_buf_puts(&text, " MHz of ");
-    gp_scale_put_count(&text, (uint64_t)worst->boost_mhz);
-    gp_buf_printf(&text, ": work bound by the clock takes up to %.2f times as long.",
-                  worst->boost_mhz / worst->low_mhz);
+    if ((uint64_t)worst->high_mhz != (uint64_t)worst->low_mhz)
+        gp_buf_printf(&text, " to %s", GP_COUNTED(worst->high_mhz));
+    gp_buf_printf(&text, " MHz of %s: work bound by the clock takes up to %.2f times as long.",
+                  GP_COUNTED(worst->boost_mhz), worst->boost_mhz / worst->low_mhz);
     int64_t most_ns = computing(w);
     add(w, "clock_low", ABOUT_COMPUTE, worst->slower_ns < most_ns ? worst->slower_ns : most_ns, 0, &text)
         ->rank = worst->at.rank;
@@ -638,11 +600,8 @@ static void find_in(struct gp_hta *h, const struct gp_hta *all)
     find_clocks(&w);
     find_straggler(&w);
     for (size_t i = 0, end; i < w.all->steps.n; i = end) {
-        const struct gp_hta_step *s = &w.all->steps.at[i];
-        for (end = i + 1; end < w.all->steps.n; end++) {
-            const struct gp_hta_step *other = &w.all->steps.at[end];
-            if (other->rank != s->rank || other->producer != s->producer || other->device != s->device) break;
-        }
+        const struct gp_hta_step *s = w.all->steps.at;
+        for (end = i + 1; end < w.all->steps.n && gp_hta_same_device(&s[end], &s[i]); end++) continue;
         find_slow_step(&w, i, end);
     }
     find_kernels(&w);

@@ -313,6 +313,10 @@ struct gp_hta_step {
     struct gp_breakdown b; /* inside the GPU window; span_ns = end - begin: idle counts at both ends */
     uint64_t launches;
 };
+static inline bool gp_hta_same_device(const struct gp_hta_step *a, const struct gp_hta_step *b)
+{
+    return a->rank == b->rank && a->producer == b->producer && a->device == b->device;
+}
 
 /* A part of a device's time: before its first step, its warm-up steps, its step window, after its last step.
  * The parts of a device follow each other without a gap, and their spans sum to the device's. */

@@ -22,11 +22,6 @@ void gp_hta_add_breakdown(struct gp_breakdown *to, const struct gp_breakdown *b)
     to->gpu_ns += b->gpu_ns;
 }
 
-static bool same_device(const struct gp_hta_step *a, const struct gp_hta_step *b)
-{
-    return a->rank == b->rank && a->producer == b->producer && a->device == b->device;
-}
-
 static bool is_steady(const struct gp_hta_step *s) { return !s->partial && !s->warm_up; }
 
 static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n, bool warm_up)
@@ -61,7 +56,7 @@ static struct gp_step_spread spread_of(const struct gp_hta_step *first, size_t n
 void gp_hta_step_spreads(const struct gp_hta *h, bool warm_up, gp_step_spreads *out)
 {
     for (size_t i = 0, end; i < h->steps.n; i = end) {
-        for (end = i + 1; end < h->steps.n && same_device(&h->steps.at[i], &h->steps.at[end]); end++)
+        for (end = i + 1; end < h->steps.n && gp_hta_same_device(&h->steps.at[i], &h->steps.at[end]); end++)
             continue;
         GP_VEC_PUSH(out, spread_of(&h->steps.at[i], end - i, warm_up));
     }

@@ -68,11 +68,9 @@ static void put_own_past(const struct gp_watch *w, const struct gp_watch_found *
 static void put_changed(const struct gp_watch_found *f, struct gp_buf *text)
 {
     const struct gp_slow *s = &f->slow;
-    gp_buf_printf(text, "Rank %" PRId32 ": %s takes ", s->key.rank, f->name);
-    gp_scale_put(text, GP_UNIT_NS, s->ns);
-    gp_buf_puts(text, " per step; before, it took ");
-    gp_scale_put(text, GP_UNIT_NS, s->median_ns);
-    gp_buf_printf(text, " on this rank (%.0f%% longer).",
+    gp_buf_printf(text,
+                  "Rank %" PRId32 ": %s takes %s per step; before, it took %s on this rank (%.0f%% longer).",
+                  s->key.rank, f->name, GP_NS(s->ns), GP_NS(s->median_ns),
                   100 * (double)s->cause_ns / (double)(s->median_ns ? s->median_ns : 1));
 }
 
@@ -201,17 +199,12 @@ struct moved {
 
 static void put_moved(struct gp_watch *w, const struct moved *m, struct gp_buf *text)
 {
-    const char *verb = m->ranks > 1 ? "have" : "has";
     if (m->ranks > 1)
         gp_buf_printf(text, "%" PRIu32 " ranks, of which %" PRId32 " is the first,", m->ranks, m->first);
     else gp_buf_printf(text, "Rank %" PRId32, m->first);
-    if (m->silent) {
-        gp_buf_printf(text, " %s sent nothing for ", verb);
-        gp_scale_put(text, GP_UNIT_NS, m->quiet_ns);
-    } else {
-        gp_buf_puts(text, m->ranks > 1 ? " send again" : " sends again");
-    }
-    gp_buf_puts(text, ".");
+    if (m->silent)
+        gp_buf_printf(text, " %s sent nothing for %s.", m->ranks > 1 ? "have" : "has", GP_NS(m->quiet_ns));
+    else gp_buf_puts(text, m->ranks > 1 ? " send again." : " sends again.");
     enum gp_watch_kind kind = m->silent ? GP_WATCH_SILENT : GP_WATCH_BACK;
     send_event(w, (struct gp_watch_event){.kind = kind, .rank = m->first, .ranks = m->ranks}, text);
 }
@@ -272,13 +265,12 @@ static void compare_with_past(struct gp_watch *w, const struct gp_watch_past *no
         most = more;
         cause = (enum gp_fleet_metric)m;
     }
-    gp_buf_printf(text, "All ranks are slower: the median %s takes ", gp_fleet_metric_text(by));
-    gp_scale_put(text, GP_UNIT_NS, now->ns[by]);
-    gp_buf_puts(text, "; in the last hour it took ");
-    gp_scale_put(text, GP_UNIT_NS, usual_ns(w, by));
-    gp_buf_printf(text, ". Cause: %s takes ", gp_fleet_metric_text(cause));
-    gp_scale_put(text, GP_UNIT_NS, most);
-    gp_buf_puts(text, " longer.");
+    gp_buf_printf(
+        text,
+        "All ranks are slower: the median %s takes %s; in the last hour it took %s. Cause: %s takes "
+        "%s longer.",
+        gp_fleet_metric_text(by), GP_NS(now->ns[by]), GP_NS(usual_ns(w, by)), gp_fleet_metric_text(cause),
+        GP_NS(most));
     send_event(w,
                (struct gp_watch_event){.kind = GP_WATCH_ALL_SLOWER,
                                        .rank = -1,

@@ -90,16 +90,11 @@ static void number_steps(struct gp_query *q)
     gp_step_sharing_release(&sharing);
 }
 
-static bool same_device(const struct gp_hta_step *a, const struct gp_hta_step *b)
-{
-    return a->rank == b->rank && a->producer == b->producer && a->device == b->device;
-}
-
 static void make_steps(struct gp_query *q)
 {
     for (size_t i = 0; i < q->hta.steps.n; i++) {
         struct gp_query_step s = {.s = q->hta.steps.at[i], .id = (int64_t)i};
-        if (i && same_device(&s.s, &q->hta.steps.at[i - 1])) s.number = q->steps.at[i - 1].number + 1;
+        if (i && gp_hta_same_device(&s.s, &q->hta.steps.at[i - 1])) s.number = q->steps.at[i - 1].number + 1;
         GP_VEC_PUSH(&q->steps, s);
     }
 }

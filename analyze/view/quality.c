@@ -1,5 +1,6 @@
 #include "analyze/view/quality.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include "analyze/result/keep.h"
 #include "formats/base/buf.h"
@@ -153,17 +154,10 @@ bool gp_quality_line(struct gp_buf *b, const struct gp_issue issues[GP_ISSUE_COU
         const struct gp_issue *q = &issues[k];
         bool once = k == GP_Q_TRUNCATED || k == GP_Q_COMPRESSION || k == GP_Q_COUNTERS; /* of an input */
         if (!q->count) continue;
-        if (any) gp_buf_puts(b, "; ");
+        gp_buf_printf(b, "%s%s", any ? "; " : "", gp_issue_text((enum gp_issue_kind)k));
         any = true;
-        gp_buf_puts(b, gp_issue_text((enum gp_issue_kind)k));
-        if (k != GP_Q_COUNTERS && (q->count > 1 || !once)) {
-            gp_buf_puts(b, ": ");
-            gp_scale_put_count(b, q->count);
-        }
-        if (q->first_offset < 0) continue;
-        gp_buf_puts(b, " (first at byte ");
-        gp_buf_put_i64(b, q->first_offset);
-        gp_buf_putc(b, ')');
+        if (k != GP_Q_COUNTERS && (q->count > 1 || !once)) gp_buf_printf(b, ": %s", GP_COUNTED(q->count));
+        if (q->first_offset >= 0) gp_buf_printf(b, " (first at byte %" PRId64 ")", q->first_offset);
     }
     return any;
 }

@@ -221,9 +221,6 @@ void gp_recorder_added_put(struct gp_buf *b, const struct gp_recorder_added *a)
 {
     enum { WORTH_PARTS = 20 };
     if (!a->who || a->who > GP_COUNT(recorders) || a->ns <= a->of_ns / WORTH_PARTS) return;
-    gp_buf_printf(b, "; %s %sadded ", gp_recorder_names[a->who - 1], a->measured ? "" : "likely ");
-    gp_scale_put(b, GP_UNIT_NS, a->ns);
-    gp_buf_puts(b, " of it (");
-    gp_scale_put_share(b, a->ns, a->of_ns);
-    gp_buf_putc(b, ')');
+    gp_buf_printf(b, "; %s %sadded %s of it (%s)", gp_recorder_names[a->who - 1],
+                  a->measured ? "" : "likely ", GP_NS(a->ns), GP_SHARE(a->ns, a->of_ns));
 }
