@@ -28,13 +28,9 @@ static const struct gp_field reason_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_reason_rows = {
-    .id = "reasons",
-    .title = NULL,
-    GP_FIELDS(reason_fields),
-    .size = sizeof(struct gp_diff_reason),
-    .note = "what cannot be compared, and why",
-};
+const struct gp_record gp_diff_reason_rows = {"reasons", NULL, GP_FIELDS(reason_fields),
+                                              sizeof(struct gp_diff_reason),
+                                              .note = "what cannot be compared, and why"};
 
 #define AT(member) offsetof(struct gp_diff_note, member)
 
@@ -44,13 +40,9 @@ static const struct gp_field note_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_note_rows = {
-    .id = "notes",
-    .title = NULL,
-    GP_FIELDS(note_fields),
-    .size = sizeof(struct gp_diff_note),
-    .note = "what else a reader must know",
-};
+const struct gp_record gp_diff_note_rows = {"notes", NULL, GP_FIELDS(note_fields),
+                                            sizeof(struct gp_diff_note),
+                                            .note = "what else a reader must know"};
 
 /* ---- steps ---- */
 
@@ -78,10 +70,5 @@ static const struct gp_field step_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_step_rows = {
-    .id = "step_list",
-    .title = "Steps",
-    GP_FIELDS(step_fields),
-    .size = sizeof(struct gp_diff_step),
-    .note = "every step that was found",
-};
+const struct gp_record gp_diff_step_rows = {"step_list", "Steps", GP_FIELDS(step_fields),
+                                            sizeof(struct gp_diff_step), .note = "every step that was found"};

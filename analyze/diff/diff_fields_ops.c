@@ -64,8 +64,8 @@ static const struct gp_field decision_fields[] = {
      .flags = GP_COLUMN_WIDE | GP_FIELD_NULL},
 };
 #undef AT
-static const struct gp_record decision = {
-    .id = "decision", .title = NULL, GP_FIELDS(decision_fields), .size = sizeof(struct gp_diff_decision)};
+static const struct gp_record decision = {"decision", NULL, GP_FIELDS(decision_fields),
+                                          .size = sizeof(struct gp_diff_decision)};
 
 /* ---- operations ---- */
 
@@ -102,8 +102,8 @@ static const struct gp_field figure_fields[] = {
      .help = "full names of its kernels, by time, longest first", .rows = &gp_each_sid},
 };
 #undef AT
-static const struct gp_record figure = {
-    .id = "figure", .title = NULL, GP_FIELDS(figure_fields), .size = sizeof(struct gp_diff_figure)};
+static const struct gp_record figure = {"figure", NULL, GP_FIELDS(figure_fields),
+                                        .size = sizeof(struct gp_diff_figure)};
 
 #define AT(member) offsetof(struct gp_diff_op, member)
 
@@ -223,13 +223,12 @@ static const struct gp_field op_fields[] = {
 #undef AT
 
 const struct gp_record gp_diff_op_rows = {
-    .id = "operations",
-    .title = "All operations",
+    "operations",
+    "All operations",
     GP_FIELDS(op_fields),
-    .size = sizeof(struct gp_diff_op),
+    sizeof(struct gp_diff_op),
     .note = "all operations, by the size of their change; their change_ns sum to total.change_ns",
-    .colour = op_colour,
-};
+    .colour = op_colour};
 
 /* ---- figures of the whole ---- */
 
@@ -302,13 +301,9 @@ static const struct gp_field metric_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_metric_rows = {
-    .id = "metrics",
-    .title = "The trace as a whole",
-    GP_FIELDS(metric_fields),
-    .size = sizeof(struct gp_diff_metric),
-    .note = "a figure of the step or trace as a whole",
-};
+const struct gp_record gp_diff_metric_rows = {"metrics", "The trace as a whole", GP_FIELDS(metric_fields),
+                                              sizeof(struct gp_diff_metric),
+                                              .note = "a figure of the step or trace as a whole"};
 
 /* ---- terms of the change ---- */
 
@@ -344,12 +339,8 @@ static const struct gp_field cause_fields[] = {
 #undef AT
 
 const struct gp_record gp_diff_cause_rows = {
-    .id = "attribution",
-    .title = NULL,
-    GP_FIELDS(cause_fields),
-    .size = sizeof(struct gp_diff_cause),
-    .note = "a term of the change of the step's time: their change_ns sum to it exactly",
-};
+    "attribution", NULL, GP_FIELDS(cause_fields), sizeof(struct gp_diff_cause),
+    .note = "a term of the change of the step's time: their change_ns sum to it exactly"};
 
 /* ---- blocks ---- */
 
@@ -436,11 +427,9 @@ static const struct gp_field block_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_block_rows = {
-    .id = "blocks",
-    .title = "Blocks of launches that changed",
-    GP_FIELDS(block_fields),
-    .size = sizeof(struct gp_diff_block),
-    .note = "launches that changed into other launches",
-    .colour = block_colour,
-};
+const struct gp_record gp_diff_block_rows = {"blocks",
+                                             "Blocks of launches that changed",
+                                             GP_FIELDS(block_fields),
+                                             sizeof(struct gp_diff_block),
+                                             .note = "launches that changed into other launches",
+                                             .colour = block_colour};

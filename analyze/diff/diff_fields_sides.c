@@ -32,8 +32,8 @@ static const struct gp_field steps_fields[] = {
      .flags = GP_FIELD_TIMED},
 };
 
-const struct gp_record gp_diff_side_steps = {
-    .id = "steps", .title = NULL, GP_FIELDS(steps_fields), .size = sizeof(struct gp_diff_side)};
+const struct gp_record gp_diff_side_steps = {"steps", NULL, GP_FIELDS(steps_fields),
+                                             .size = sizeof(struct gp_diff_side)};
 
 GP_GETTER(get_inputs)
 {
@@ -67,11 +67,8 @@ static const struct gp_field side_fields[] = {
 #undef COUNT
 #undef NS
 
-const struct gp_record gp_diff_side_row = {.id = "sides",
-                                           .title = "What was compared",
-                                           GP_FIELDS(side_fields),
-                                           .size = sizeof(struct gp_diff_side),
-                                           .note = "one side"};
+const struct gp_record gp_diff_side_row = {"sides", "What was compared", GP_FIELDS(side_fields),
+                                           sizeof(struct gp_diff_side), .note = "one side"};
 
 /* ---- total ---- */
 
@@ -89,10 +86,7 @@ static const struct gp_field total_fields[] = {
 };
 #undef GPU
 
-const struct gp_record gp_diff_total_row = {.id = "total",
-                                            .title = NULL,
-                                            GP_FIELDS(total_fields),
-                                            .size = sizeof(struct gp_diff),
+const struct gp_record gp_diff_total_row = {"total", NULL, GP_FIELDS(total_fields), sizeof(struct gp_diff),
                                             .note = "GPU time: sum of durations"};
 
 /* ---- summary ---- */
@@ -135,8 +129,8 @@ static const struct gp_field summary_fields[] = {
 };
 #undef COUNT
 
-const struct gp_record gp_diff_summary_row = {
-    .id = "summary", .title = NULL, GP_FIELDS(summary_fields), .size = sizeof(struct gp_diff)};
+const struct gp_record gp_diff_summary_row = {"summary", NULL, GP_FIELDS(summary_fields),
+                                              .size = sizeof(struct gp_diff)};
 
 /* ---- settings ---- */
 
@@ -178,10 +172,8 @@ static const struct gp_field setting_fields[] = {
 #undef PCT
 #undef AT
 
-const struct gp_record gp_diff_setting_row = {.id = "settings",
-                                              .title = "What the decisions depend on",
-                                              GP_FIELDS(setting_fields),
-                                              .size = sizeof(struct gp_diff),
+const struct gp_record gp_diff_setting_row = {"settings", "What the decisions depend on",
+                                              GP_FIELDS(setting_fields), sizeof(struct gp_diff),
                                               .note = "what the decisions depend on"};
 
 /* ---- gates ---- */
@@ -259,10 +251,8 @@ static const struct gp_field gate_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_gate_rows = {.id = "gates",
-                                            .title = "Gates",
-                                            GP_FIELDS(gate_fields),
-                                            .size = sizeof(struct gp_diff_gate),
+const struct gp_record gp_diff_gate_rows = {"gates", "Gates", GP_FIELDS(gate_fields),
+                                            sizeof(struct gp_diff_gate),
                                             .note = "a limit, and the value compared with it"};
 
 /* ---- predictions ---- */
@@ -311,8 +301,6 @@ static const struct gp_field expect_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_diff_expect_rows = {.id = "predictions",
-                                              .title = "Predictions",
-                                              GP_FIELDS(expect_fields),
-                                              .size = sizeof(struct gp_diff_expect),
+const struct gp_record gp_diff_expect_rows = {"predictions", "Predictions", GP_FIELDS(expect_fields),
+                                              sizeof(struct gp_diff_expect),
                                               .note = "what was predicted, and the outcome"};

@@ -69,11 +69,8 @@ static const struct gp_field env_fields[] = {
 #undef AT
 #undef NAME
 #undef BOOL
-const struct gp_record gp_profile_env_row = {.id = "environment",
-                                             .title = NULL,
-                                             GP_FIELDS(env_fields),
-                                             .size = sizeof(struct gp_profile_env),
-                                             .note = "how it was recorded"};
+const struct gp_record gp_profile_env_row = {"environment", NULL, GP_FIELDS(env_fields),
+                                             sizeof(struct gp_profile_env), .note = "how it was recorded"};
 
 #define AT(member) offsetof(struct gp_profile_kernel, member)
 static const struct gp_field kernel_fields[] = {

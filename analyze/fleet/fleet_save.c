@@ -12,9 +12,7 @@ static const struct gp_field kernel_fields[] = {
     {.at = AT(call_ns), .keep = GP_KEEP_I64},
 };
 #undef AT
-static const struct gp_record kernels = {.id = "kernels",
-                                         .title = "Kernels of a member",
-                                         GP_FIELDS(kernel_fields),
+static const struct gp_record kernels = {"kernels", "Kernels of a member", GP_FIELDS(kernel_fields),
                                          .size = sizeof(struct gp_fleet_kernel_time)};
 
 #define AT(member) offsetof(struct gp_fleet_member, member)
@@ -29,22 +27,22 @@ static const struct gp_field member_fields[] = {
         {.at = AT(kernels), .keep = GP_KEEP_ROWS, .rows = &kernels},
 };
 #undef AT
-static const struct gp_record members = {
-    .id = "members", .title = "Members", GP_FIELDS(member_fields), .size = sizeof(struct gp_fleet_member)};
+static const struct gp_record members = {"members", "Members", GP_FIELDS(member_fields),
+                                         .size = sizeof(struct gp_fleet_member)};
 
 static const struct gp_field skip_fields[] = {
     {.at = offsetof(struct gp_fleet_skip, operand), .keep = GP_KEEP_STR},
     {.at = offsetof(struct gp_fleet_skip, reason), .keep = GP_KEEP_STR},
 };
-static const struct gp_record skips = {
-    .id = "skips", .title = "Skipped", GP_FIELDS(skip_fields), .size = sizeof(struct gp_fleet_skip)};
+static const struct gp_record skips = {"skips", "Skipped", GP_FIELDS(skip_fields),
+                                       .size = sizeof(struct gp_fleet_skip)};
 
 static const struct gp_field ordinal_fields[] = {
     {.at = offsetof(struct gp_fleet_ordinal, n), .keep = GP_KEEP_U64},
     {.at = offsetof(struct gp_fleet_ordinal, own_ns), .keep = GP_KEEP_I64},
 };
-static const struct gp_record ordinals = {
-    .id = "ordinals", .title = "Devices", GP_FIELDS(ordinal_fields), .size = sizeof(struct gp_fleet_ordinal)};
+static const struct gp_record ordinals = {"ordinals", "Devices", GP_FIELDS(ordinal_fields),
+                                          .size = sizeof(struct gp_fleet_ordinal)};
 
 /* Of a fleet itself: its head, kernels left out, its steps. */
 #define AT(member) offsetof(struct gp_fleet, member)

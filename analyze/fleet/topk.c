@@ -45,15 +45,15 @@ static const struct gp_field key_fields[] = {
     {.at = offsetof(struct gp_fleet_key, rank), .keep = GP_KEEP_I32},
     {.at = offsetof(struct gp_fleet_key, tag), .keep = GP_KEEP_U32},
 };
-const struct gp_record gp_fleet_keys = {
-    .id = "keys", .title = "Members", GP_FIELDS(key_fields), .size = sizeof(struct gp_fleet_key)};
+const struct gp_record gp_fleet_keys = {"keys", "Members", GP_FIELDS(key_fields),
+                                        .size = sizeof(struct gp_fleet_key)};
 
 static const struct gp_field entry_fields[] = {
     {.at = offsetof(struct gp_topk_entry, value), .keep = GP_KEEP_I64},
     {.type = GP_CELL_PART, .at = offsetof(struct gp_topk_entry, key), .rows = &gp_fleet_keys},
 };
-static const struct gp_record entries = {
-    .id = "entries", .title = "Entries", GP_FIELDS(entry_fields), .size = sizeof(struct gp_topk_entry)};
+static const struct gp_record entries = {"entries", "Entries", GP_FIELDS(entry_fields),
+                                         .size = sizeof(struct gp_topk_entry)};
 
 void gp_topk_serialize(struct gp_serializer *x, struct gp_topk *w)
 {

@@ -78,14 +78,12 @@ static const struct gp_field stat_fields[] = {
 #undef TABLES
 #undef AT
 
-const struct gp_record gp_hta_collectives = {
-    .id = "collectives",
-    .title = "Communication",
-    GP_FIELDS(stat_fields),
-    .size = sizeof(struct gp_collective_stat),
-    .note = "collectives by operation, group and type",
-    .rest = {{"count", "count"}, {"total_ns", "duration_total_ns"}},
-};
+const struct gp_record gp_hta_collectives = {"collectives",
+                                             "Communication",
+                                             GP_FIELDS(stat_fields),
+                                             sizeof(struct gp_collective_stat),
+                                             .note = "collectives by operation, group and type",
+                                             .rest = {{"count", "count"}, {"total_ns", "duration_total_ns"}}};
 
 #define AT(member) offsetof(struct gp_collective_match, member)
 

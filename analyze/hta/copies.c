@@ -38,14 +38,12 @@ static const struct gp_field copy_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_hta_copies = {
-    .id = "copies",
-    .title = "Copies and sets",
-    GP_FIELDS(copy_fields),
-    .size = sizeof(struct gp_copy_stat),
-    .note = "copies and sets by name, by total_ns",
-    .rest = {{"count", "count"}, {"total_ns", "total_ns"}},
-};
+const struct gp_record gp_hta_copies = {"copies",
+                                        "Copies and sets",
+                                        GP_FIELDS(copy_fields),
+                                        sizeof(struct gp_copy_stat),
+                                        .note = "copies and sets by name, by total_ns",
+                                        .rest = {{"count", "count"}, {"total_ns", "total_ns"}}};
 
 #define AT(member) offsetof(struct gp_memory_stat, member)
 static const struct gp_field memory_fields[] = {

@@ -109,15 +109,14 @@ static uint8_t kernel_colour(const void *row)
 }
 
 const struct gp_record gp_hta_kernels = {
-    .id = "kernels",
-    .title = "GPU time by kernel",
+    "kernels",
+    "GPU time by kernel",
     GP_FIELDS(kernel_fields),
-    .size = sizeof(struct gp_kernel_stat),
+    sizeof(struct gp_kernel_stat),
     .note = "every GPU event by full name and class, by total_ns; with --top 0 the sums of count and "
             "total_ns are the trace's",
     .rest = {{"count", "count"}, {"total_ns", "total_ns"}},
-    .colour = kernel_colour,
-};
+    .colour = kernel_colour};
 
 struct gp_row_of gp_hta_kernels_of(const struct gp_hta *h)
 {

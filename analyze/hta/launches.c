@@ -31,13 +31,12 @@ static const struct gp_field api_fields[] = {
 #undef AT
 
 const struct gp_record gp_hta_api = {
-    .id = "api",
-    .title = "Runtime and driver calls",
+    "api",
+    "Runtime and driver calls",
     GP_FIELDS(api_fields),
-    .size = sizeof(struct gp_api_stat),
+    sizeof(struct gp_api_stat),
     .note = "calls by name, by total time",
-    .rest = {{"count", "duration_count"}, {"total_ns", "duration_total_ns"}},
-};
+    .rest = {{"count", "duration_count"}, {"total_ns", "duration_total_ns"}}};
 
 #define AT(member) offsetof(struct gp_hta_launches, member)
 

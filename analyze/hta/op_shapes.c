@@ -78,13 +78,12 @@ static const struct gp_field fields[] = {
 #undef AT
 
 const struct gp_record gp_hta_op_shapes = {
-    .id = "operators_by_shape",
-    .title = "GPU time by operator and input shape",
+    "operators_by_shape",
+    "GPU time by operator and input shape",
     GP_FIELDS(fields),
-    .size = sizeof(struct gp_op_shape),
+    sizeof(struct gp_op_shape),
     .note = "GPU time by operator and the shapes of its inputs, by gpu_ns; what is not known is null",
-    .rest = {{"gpu_events", "gpu_events"}, {"gpu_ns", "gpu_ns"}},
-};
+    .rest = {{"gpu_events", "gpu_events"}, {"gpu_ns", "gpu_ns"}}};
 
 struct gp_row_of gp_hta_op_shapes_of(const struct gp_hta *h)
 {

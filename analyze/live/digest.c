@@ -92,10 +92,10 @@ static const struct gp_field mean_fields[] = {{.at = AT(member.steps), .keep = G
 #undef X
 };
 #undef AT
-static const struct gp_record message = {
-    .id = "message", .title = "Message", GP_FIELDS(message_fields), .size = sizeof(struct gp_digest)};
-static const struct gp_record means = {
-    .id = "means", .title = "Means of steps", GP_FIELDS(mean_fields), .size = sizeof(struct gp_digest)};
+static const struct gp_record message = {"message", "Message", GP_FIELDS(message_fields),
+                                         .size = sizeof(struct gp_digest)};
+static const struct gp_record means = {"means", "Means of steps", GP_FIELDS(mean_fields),
+                                       .size = sizeof(struct gp_digest)};
 
 #define AT(member) offsetof(struct gp_fleet_kernel_time, member)
 static const struct gp_field kernel_fields[] = {
@@ -104,9 +104,7 @@ static const struct gp_field kernel_fields[] = {
     {.at = AT(call_ns), .keep = GP_KEEP_I64},
 };
 #undef AT
-static const struct gp_record kernel_times = {.id = "kernels",
-                                              .title = "Kernels",
-                                              GP_FIELDS(kernel_fields),
+static const struct gp_record kernel_times = {"kernels", "Kernels", GP_FIELDS(kernel_fields),
                                               .size = sizeof(struct gp_fleet_kernel_time)};
 
 static void serialize_kernel(struct gp_serializer *x, struct gp_fleet_kernel_time *t, int64_t *usual_ns)

@@ -42,10 +42,5 @@ static const struct gp_field event_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_watch_events = {
-    .id = "events",
-    .title = "Events",
-    GP_FIELDS(event_fields),
-    .size = sizeof(struct gp_watch_event),
-    .note = "one event per line",
-};
+const struct gp_record gp_watch_events = {"events", "Events", GP_FIELDS(event_fields),
+                                          sizeof(struct gp_watch_event), .note = "one event per line"};

@@ -89,10 +89,9 @@ static const struct gp_field change_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_changes = {
-    .id = "comparison",
-    .title = "Against the base",
+    "comparison",
+    "Against the base",
     GP_FIELDS(change_fields),
-    .size = sizeof(struct gp_memory_changed),
+    sizeof(struct gp_memory_changed),
     .note = "what one holder has in both runs, largest change first; change_bytes sum to the whole",
-    .rest = {[1] = {.field = "change_bytes"}},
-};
+    .rest = {[1] = {.field = "change_bytes"}}};

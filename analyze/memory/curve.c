@@ -158,9 +158,5 @@ static const struct gp_field point_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_series = {
-    .id = "series",
-    .title = "Memory over time",
-    GP_FIELDS(point_fields),
-    .size = sizeof(struct gp_memory_point),
-    .note = "reduced; keeps the highest and lowest point of each piece, and so the peak",
-};
+    "series", "Memory over time", GP_FIELDS(point_fields), sizeof(struct gp_memory_point),
+    .note = "reduced; keeps the highest and lowest point of each piece, and so the peak"};

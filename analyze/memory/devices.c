@@ -34,11 +34,9 @@ static const struct gp_field contradiction_fields[] = {
      .help = "frees of another size"},
     {"unordered", NULL, GP_CELL_COUNT, gp_member_u64, AT(unordered), .help = "entries that go back in time"},
 };
-static const struct gp_record contradictions = {.id = "contradictions",
-                                                .title = "Contradictions",
-                                                GP_FIELDS(contradiction_fields),
-                                                .size = sizeof(struct gp_memory_device),
-                                                .note = "entries of the history that contradict each other"};
+static const struct gp_record contradictions = {
+    "contradictions", "Contradictions", GP_FIELDS(contradiction_fields), sizeof(struct gp_memory_device),
+    .note = "entries of the history that contradict each other"};
 
 static const char *const histories[] = {GP_HISTORIES(GP_SECOND) NULL};
 
@@ -94,10 +92,8 @@ static const struct gp_field device_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_memory_device_rows = {.id = "devices",
-                                                .title = "Devices",
-                                                GP_FIELDS(device_fields),
-                                                .size = sizeof(struct gp_memory_device),
+const struct gp_record gp_memory_device_rows = {"devices", "Devices", GP_FIELDS(device_fields),
+                                                sizeof(struct gp_memory_device),
                                                 .note = "memory of a device, or of one kind on it"};
 
 /* ---- rows of devices ---- */

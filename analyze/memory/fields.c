@@ -55,8 +55,8 @@ void gp_memory_cell_known(struct gp_cell *c, bool known, uint64_t v)
 GP_GETTER(get_cell) { *c = *(const struct gp_cell *)row; }
 
 static const struct gp_field frame_fields[] = {{.type = GP_CELL_NAME, .get = get_cell}};
-const struct gp_record gp_memory_frames = {
-    .id = "frames", .title = "Frames", GP_FIELDS(frame_fields), .size = sizeof(struct gp_cell)};
+const struct gp_record gp_memory_frames = {"frames", "Frames", GP_FIELDS(frame_fields),
+                                           .size = sizeof(struct gp_cell)};
 
 void gp_memory_cell_stack(struct gp_cell *c, const struct gp_row_of *x, const struct gp_snapshot *s,
                           uint32_t stack)

@@ -159,8 +159,7 @@ GP_GETTER(get_type) { gp_cell_text(c, ((const struct gp_memory_pool *)row)->larg
 
 static const char *const types[] = {"small", "large", NULL};
 static const struct gp_field id_fields[] = {{.type = GP_CELL_ID, .get = gp_member_u32}};
-static const struct gp_record ids = {
-    .id = "pool", .title = "Pool", GP_FIELDS(id_fields), .size = sizeof(uint32_t)};
+static const struct gp_record ids = {"pool", "Pool", GP_FIELDS(id_fields), .size = sizeof(uint32_t)};
 
 static const struct gp_field pool_fields[] = {
     GP_MEMORY_DEVICE(AT(device)),
@@ -187,13 +186,9 @@ static const struct gp_field pool_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_memory_pools = {
-    .id = "pools",
-    .title = "Pools of segments",
-    GP_FIELDS(pool_fields),
-    .size = sizeof(struct gp_memory_pool),
-    .note = "segments of one pool, stream and kind",
-};
+const struct gp_record gp_memory_pools = {"pools", "Pools of segments", GP_FIELDS(pool_fields),
+                                          sizeof(struct gp_memory_pool),
+                                          .note = "segments of one pool, stream and kind"};
 
 /* ---- fields of all segments ---- */
 
@@ -215,13 +210,10 @@ static const struct gp_field fragment_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_fragments = {
-    .id = "fragmentation",
-    .title = "What was reserved at the end",
-    GP_FIELDS(fragment_fields),
-    .size = sizeof(struct gp_memory_fragmentation),
+    "fragmentation", "What was reserved at the end", GP_FIELDS(fragment_fields),
+    sizeof(struct gp_memory_fragmentation),
     .note =
-        "of all devices, when the snapshot was taken. reserved = active + free_whole_segments + free_split",
-};
+        "of all devices, when the snapshot was taken. reserved = active + free_whole_segments + free_split"};
 
 /* ---- fields of failed allocations ---- */
 
@@ -304,10 +296,5 @@ static const struct gp_field oom_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_memory_ooms = {
-    .id = "ooms",
-    .title = "Out of memory",
-    GP_FIELDS(oom_fields),
-    .size = sizeof(struct gp_memory_oom),
-    .note = "an allocation that failed",
-};
+const struct gp_record gp_memory_ooms = {"ooms", "Out of memory", GP_FIELDS(oom_fields),
+                                         sizeof(struct gp_memory_oom), .note = "an allocation that failed"};

@@ -148,10 +148,9 @@ static const struct gp_field growth_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_growths = {
-    .id = "growth",
-    .title = "Growth from step to step",
+    "growth",
+    "Growth from step to step",
     GP_FIELDS(growth_fields),
-    .size = sizeof(struct gp_memory_growth),
+    sizeof(struct gp_memory_growth),
     .note = "what is alive at the ends of steps and never falls, most bytes first",
-    .rest = {[1] = {.field = "bytes"}},
-};
+    .rest = {[1] = {.field = "bytes"}}};

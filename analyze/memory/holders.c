@@ -235,13 +235,12 @@ static const struct gp_field holder_fields[] = {
 };
 
 const struct gp_record gp_memory_holder_rows = {
-    .id = "holders",
-    .title = "What held the peak",
+    "holders",
+    "What held the peak",
     GP_FIELDS(holder_fields),
-    .size = sizeof(struct gp_memory_holder),
+    sizeof(struct gp_memory_holder),
     .note = "what held memory at that moment, by device, then most bytes first",
-    .rest = {[1] = {.field = "bytes"}},
-};
+    .rest = {[1] = {.field = "bytes"}}};
 
 static const struct gp_field oom_holder_fields[] = {
     {"key", NULL, GP_CELL_NAME, gp_member_sid, AT(key), .help = "the stack, as a person reads it"},
@@ -250,9 +249,6 @@ static const struct gp_field oom_holder_fields[] = {
 };
 #undef AT
 
-const struct gp_record gp_memory_oom_holders = {
-    .id = "holders",
-    .title = "Memory held when it ran out",
-    GP_FIELDS(oom_holder_fields),
-    .size = sizeof(struct gp_memory_holder),
-};
+const struct gp_record gp_memory_oom_holders = {"holders", "Memory held when it ran out",
+                                                GP_FIELDS(oom_holder_fields),
+                                                .size = sizeof(struct gp_memory_holder)};

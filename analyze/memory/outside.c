@@ -187,10 +187,9 @@ static const struct gp_field outside_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_outsiders = {
-    .id = "outside",
-    .title = "Outside the allocator, at the end",
+    "outside",
+    "Outside the allocator, at the end",
     GP_FIELDS(outside_fields),
-    .size = sizeof(struct gp_memory_outside),
+    sizeof(struct gp_memory_outside),
     .note = "what the driver gave to others than the allocator, still held at the end of the trace",
-    .rest = {[1] = {.field = "bytes"}},
-};
+    .rest = {[1] = {.field = "bytes"}}};

@@ -141,21 +141,19 @@ static const struct gp_field operator_fields[] = {USES("Operator", get_operator)
 #undef AT
 
 const struct gp_record gp_memory_ranges = {
-    .id = "ranges",
-    .title = "Allocations and frees by range",
+    "ranges",
+    "Allocations and frees by range",
     GP_FIELDS(range_fields),
-    .size = sizeof(struct gp_memory_use),
+    sizeof(struct gp_memory_use),
     .note = "what ranges allocate, and what is freed while they run, most bytes first",
-    .rest = {[1] = {.field = "allocated_bytes"}},
-};
+    .rest = {[1] = {.field = "allocated_bytes"}}};
 const struct gp_record gp_memory_operators = {
-    .id = "operators",
-    .title = "Allocations and frees by operator",
+    "operators",
+    "Allocations and frees by operator",
     GP_FIELDS(operator_fields),
-    .size = sizeof(struct gp_memory_use),
+    sizeof(struct gp_memory_use),
     .note = "what operators allocate, and what of it is freed, most bytes first",
-    .rest = {[1] = {.field = "allocated_bytes"}},
-};
+    .rest = {[1] = {.field = "allocated_bytes"}}};
 
 #define AT(member) offsetof(struct gp_memory_churn, member)
 
@@ -192,12 +190,8 @@ static const struct gp_field churn_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_churns = {
-    .id = "churn",
-    .title = "Churn",
-    GP_FIELDS(churn_fields),
-    .size = sizeof(struct gp_memory_churn),
-    .note = "what a device allocates in all; null: only sums by category were recorded",
-};
+    "churn", "Churn", GP_FIELDS(churn_fields), sizeof(struct gp_memory_churn),
+    .note = "what a device allocates in all; null: only sums by category were recorded"};
 
 #define AT(member) offsetof(struct gp_memory_lifetime, member)
 
@@ -223,9 +217,5 @@ static const struct gp_field lifetime_fields[] = {
 #undef AT
 
 const struct gp_record gp_memory_lifetimes = {
-    .id = "lifetimes",
-    .title = "How long blocks live",
-    GP_FIELDS(lifetime_fields),
-    .size = sizeof(struct gp_memory_lifetime),
-    .note = "blocks that were allocated and freed, by how long they lived; none where times mean nothing",
-};
+    "lifetimes", "How long blocks live", GP_FIELDS(lifetime_fields), sizeof(struct gp_memory_lifetime),
+    .note = "blocks that were allocated and freed, by how long they lived; none where times mean nothing"};

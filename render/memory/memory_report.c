@@ -151,10 +151,8 @@ static const struct gp_field part_fields[] = {
      .flags = GP_COLUMN_BAR},
 };
 #undef AT
-static const struct gp_record parts = {.id = "fragmentation",
-                                       .title = "What was reserved at the end",
-                                       GP_FIELDS(part_fields),
-                                       .size = sizeof(struct part)};
+static const struct gp_record parts = {"fragmentation", "What was reserved at the end",
+                                       GP_FIELDS(part_fields), .size = sizeof(struct part)};
 
 static void put_fragmentation(struct tables *t)
 {
