@@ -273,6 +273,18 @@ static void merge_rows(struct gp_tracks_build *b, uint32_t track, const enum gp_
     }
 }
 
+/* A track of the items, whose ID and NAME are released. */
+static struct gp_tracks_track *add_items(struct gp_tracks_build *b, uint32_t group, enum gp_tracks_sort sort,
+                                         struct gp_buf *id, struct gp_buf *name, bool rounded)
+{
+    struct gp_tracks_track *k =
+        gp_tracks_add_track(b, group, sort, gp_buf_str(id), gp_buf_str(name), name->n);
+    lay_out(b, k, rounded);
+    gp_buf_release(id);
+    gp_buf_release(name);
+    return k;
+}
+
 /* ---- devices ---- */
 
 static void put_stream(struct gp_buf *to, const struct gp_trace *t, const struct gp_view_stream *s,
@@ -305,12 +317,7 @@ static void add_stream(struct gp_tracks_build *b, uint32_t group, const struct g
     struct gp_buf id = {0}, name = {0};
     put_stream(&id, v->t, s, false);
     put_stream(&name, v->t, s, true);
-    struct gp_tracks_track *k =
-        gp_tracks_add_track(b, group, GP_TRACKS_SLICES, gp_buf_str(&id), name.data ? name.data : "", name.n);
-    k->gpu = true;
-    lay_out(b, k, false);
-    gp_buf_release(&id);
-    gp_buf_release(&name);
+    add_items(b, group, GP_TRACKS_SLICES, &id, &name, false)->gpu = true;
 }
 
 /* Everything else on row TRACK of a device: ranges and synchronisation beside the work, and instants. */
@@ -330,12 +337,7 @@ static void add_notes(struct gp_tracks_build *b, uint32_t group, uint32_t track)
         gp_buf_puts(&name, marks           ? ", instants"
                            : k->stream < 0 ? ": waits for the whole context"
                                            : ", ranges and waits");
-        lay_out(b,
-                gp_tracks_add_track(b, group, marks ? GP_TRACKS_MARKS : GP_TRACKS_SLICES, gp_buf_str(&id),
-                                    name.data, name.n),
-                !marks);
-        gp_buf_release(&id);
-        gp_buf_release(&name);
+        add_items(b, group, marks ? GP_TRACKS_MARKS : GP_TRACKS_SLICES, &id, &name, !marks);
     }
 }
 
@@ -500,12 +502,7 @@ static void add_thread(struct gp_tracks_build *b, uint32_t track)
         gp_buf_puts(&name, !marks ? "" : name.n ? ", instants" : "instants");
         if (!name.n) gp_buf_puts(&name, "events");
         uint32_t group = gp_tracks_process_group(b, k->process);
-        lay_out(b,
-                gp_tracks_add_track(b, group, marks ? GP_TRACKS_MARKS : GP_TRACKS_SLICES, gp_buf_str(&id),
-                                    name.data ? name.data : "", name.n),
-                !marks);
-        gp_buf_release(&id);
-        gp_buf_release(&name);
+        add_items(b, group, marks ? GP_TRACKS_MARKS : GP_TRACKS_SLICES, &id, &name, !marks);
     }
 }
 
