@@ -174,9 +174,9 @@ static void await(const struct gp_code *code, size_t i, const uint32_t last[ENDS
     }
 }
 
-/* Of each register, and each uniform one, which argument its value was made of. */
+/* Of each register, and each uniform one, which argument its value was made of, and of which load, and 1. */
 struct roots {
-    uint32_t of[2][0x100];
+    uint32_t of[2][0x100], loaded[2][0x100];
 };
 
 /* What instruction I reads: two registers, and a third, a uniform one or a constant between them. The pointer
@@ -206,9 +206,14 @@ static void follow_root(const struct gp_code *code, size_t i, struct roots *r)
     if (!root && !load && form == ALL) root = of[low >> 32 & 0xff];
     if (!root && (form == UNIFORM || form == UNIFORM_LAST)) root = r->of[1][low >> 32 & 0xff];
     if (!root && !load) root = of[low >> 24 & 0xff];
-    if ((what < ALU && what != ISETP) || load || code->ops[i].kind == GP_OP_LOAD)
-        r->of[uniform][low >> 16 & 0xff] = code->ops[i].kind == GP_OP_LOAD ? 0 : root;
-    r->of[0][0xff] = r->of[1][0x3f] = r->of[1][0xff] = 0; /* zero */
+    const bool loads = code->ops[i].kind == GP_OP_LOAD;
+    const uint32_t to = low >> 16 & 0xff, from[] = {high & 0xff, low >> 24 & 0xff, low >> 32 & 0xff};
+    uint32_t *made = r->loaded[uniform], loaded = 0;
+    for (int k = 0; k < (form == ALL ? 3 : 2); k++)
+        if (made[from[k]] > loaded) loaded = made[from[k]];
+    if ((what < ALU && what != ISETP) || load || loads)
+        r->of[uniform][to] = loads ? 0 : root, made[to] = loads ? (uint32_t)i + 1 : loaded;
+    r->of[0][0xff] = r->of[1][0x3f] = r->of[1][0xff] = r->loaded[0][0xff] = 0; /* zero */
 }
 
 /* Of each instruction what it does, who wrote the register of its address, its loop (of branches back the
@@ -216,7 +221,7 @@ static void follow_root(const struct gp_code *code, size_t i, struct roots *r)
  * end, then before the loop. In time linear in instructions, whatever they are. */
 static void read_operations(struct gp_code *code)
 {
-    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
+    static const uint8_t bytes[] = {1, 1, 2, 2, 4, 8, 16, 16}, added[] = {4, 4, 8, 16, 4, 8, 8, 4};
     enum { LANES = 32, SIZE_AT = 73 - 64, TO = 16, FROM = 24, NONE = 0xff };
     uint32_t *open = gp_alloc((code->n + 1) * sizeof *open), n = 0; /* those that no loop is known of */
     uint32_t last[ENDS] = {0};
@@ -231,10 +236,12 @@ static void read_operations(struct gp_code *code)
                                                                                             : i);
         writer[low >> TO & NONE] = i + 1;
         op->root = op->kind ? roots.of[0][from] : 0;
+        op->made = op->kind ? roots.loaded[0][from] : 0;
         follow_root(code, i, &roots);
         open[n++] = (uint32_t)i;
         if (op->kind == GP_OP_LOAD || op->kind == GP_OP_STORE)
             op->bytes = LANES * bytes[word(code, i, 1) >> SIZE_AT & 7];
+        if (op->kind == GP_OP_ATOMIC) op->bytes = 2 * LANES * added[word(code, i, 1) >> SIZE_AT & 7];
         for (int w = 0; w < AWAITED; w++) op->awaited[w] = (uint32_t)i;
         await(code, i, last, 0, 0);
         for (uint32_t ended = ended_by(code, i), b = 0; b < ENDS; b++)

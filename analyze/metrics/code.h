@@ -37,9 +37,10 @@ enum gp_op {
 
 struct gp_code_op {
     uint32_t kind;    /* enum gp_op */
-    uint32_t bytes;   /* of global memory, that a warp accesses */
+    uint32_t bytes;   /* of global memory, that a warp accesses; of an addition, read and written */
     uint32_t address; /* the instruction that made the address that it accesses; itself: none */
     uint32_t root;    /* where the pointer that it accesses is among the kernel's arguments; 0: not known */
+    uint32_t made;    /* the load whose value its address was made of, and 1; 0: not known */
     uint32_t loop;    /* the branch that closes the innermost loop around it; 0: none */
     uint32_t stack;   /* for the caller: its place */
     uint32_t awaited[3]; /* what it waits for: for a scoreboard, a barrier, a write; itself: none before */

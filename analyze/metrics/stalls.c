@@ -34,8 +34,8 @@ static const double CONFLICTS_LEAST = 0.1; /* of what shared memory does */
 static const double LANES_FULL = 0.75,
                     LANES_LEAST = 0.6; /* of lanes: nothing to mend; and once it is mended */
 static const double BUSIEST_LEAST = 0.45,
-                    SPILLS_LEAST = 0.4; /* of its peak, what is busiest once it is mended */
-static const double CACHE_SLOWER = 2.2; /* than 4 times memory, at least */
+                    SPILLS_LEAST = 0.4;                   /* of its peak, what is busiest once it is mended */
+static const double CACHE_FACTOR = 4, CACHE_SLOWER = 2.2; /* than so many times memory, at least */
 enum { OP_SAMPLES = 50, SECTOR = 32, ROOTS = 1024 };
 enum { SCHEDULERS = 4, TAIL_WAVES = 4, SAMPLES_MOST = INT32_MAX, LANES = 32, WARPS_MOST = 64 };
 
@@ -65,6 +65,7 @@ struct sample {
     uint32_t loop;      /* the innermost around it; 0: none, or not known */
     uint32_t root;      /* the argument that points to what it accesses; 0: not known */
     bool diverges;      /* lanes take different numbers of its turns */
+    bool chained;       /* its address was loaded through the same argument, in the same loop */
 };
 #define NO_LINE (UINT64_C(1) << 63)
 
@@ -134,7 +135,7 @@ static struct gp_code *code_of(struct find *f, size_t i)
 }
 
 /* Instructions have the lines of their samples. Those without, or of another file than that of the first one,
- * were inlined: they have the line that made their address, or else the line before. */
+ * were inlined: they have the line that made their address, or else the line behind, which uses them. */
 static void place_code(struct find *f)
 {
     const struct gp_events *e = &f->t->events[GP_PC];
@@ -144,14 +145,15 @@ static void place_code(struct find *f)
         if (code) code->ops[gp_get_addr(e, i) / GP_OP_BYTES].stack = gp_get_stack(e, i);
     }
     GP_EACH(struct gp_code, code, f->cubins.functions) {
-        uint32_t first = 0, before = 0;
-        for (size_t i = 0; i < code->n; i++) {
+        uint32_t first = 0, behind = 0;
+        for (size_t i = 0; i < code->n && !first; i++) first = code->ops[i].stack;
+        for (size_t i = code->n; i-- > 0;) {
             uint32_t *stack = &code->ops[i].stack;
-            const size_t address = code->ops[i].address;
-            if (!first) first = *stack;
-            if (*stack && stacks[*stack].file == stacks[first].file) before = *stack;
-            else *stack = address < i ? code->ops[address].stack : before;
+            if (*stack && stacks[*stack].file == stacks[first].file) behind = *stack;
+            else *stack = code->ops[i].address < i ? 0 : behind;
         }
+        for (size_t i = 0; i < code->n; i++)
+            if (!code->ops[i].stack) code->ops[i].stack = code->ops[code->ops[i].address].stack;
     }
 }
 
@@ -169,6 +171,8 @@ static void put_place(struct find *f, struct sample *x, size_t i)
         x->loop = op->loop;
         x->root = op->root % ROOTS;
         x->diverges = op->diverges;
+        const struct gp_code_op *made = op->made ? &code->ops[op->made - 1] : NULL;
+        x->chained = made && op->root && made->root == op->root && made->loop == op->loop;
         x->offset = at * GP_OP_BYTES;
         if (op->stack) stack = op->stack;
         f->s->kernels.at[x->kernel].local_bytes = code->frame_bytes;
@@ -258,6 +262,7 @@ static void add(struct gp_stall_part *p, const struct sample *x)
 }
 
 GP_COMPARE(by_samples, struct gp_stall_part, GP_DOWN(stalled) GP_DOWN(samples) GP_UP(offset) GP_UP(reason))
+GP_COMPARE(by_turns, struct gp_stall_part, GP_DOWN(samples) GP_UP(offset))
 
 static void finish(struct gp_stall_part *p, const struct gp_stalled *k)
 {
@@ -319,13 +324,7 @@ static void add_parts(struct find *f, struct gp_stalled *k, const struct sample 
         add_line(f, k, x + i, end - i);
     }
     qsort(k->reasons.at, k->reasons.n, sizeof *k->reasons.at, by_samples);
-    qsort(k->lines.at, k->lines.n, sizeof *k->lines.at, by_samples);
-    size_t most = 0; /* what issues most is hottest where issue slots are full */
-    for (size_t i = 1; i < k->lines.n && least_issue(k) >= REACHED; i++)
-        if (k->lines.at[i].of[GP_STALL_COUNT] > k->lines.at[most].of[GP_STALL_COUNT]) most = i;
-    const struct gp_stall_part hottest = k->lines.at[most];
-    memmove(k->lines.at + 1, k->lines.at, most * sizeof hottest);
-    k->lines.at[0] = hottest;
+    qsort(k->lines.at, k->lines.n, sizeof *k->lines.at, least_issue(k) < REACHED ? by_samples : by_turns);
 }
 
 /* ---- what mending saves ---- */
@@ -353,6 +352,7 @@ struct stall {
     double waits;        /* instructions that waited, each once; samples */
     double most, cycles; /* samples of the instruction with most of the stall, and its cycles per wait */
     uint32_t loop;       /* around that; 0: none */
+    bool chained;        /* that */
 };
 
 static void add_stall(struct stall *s, const struct gp_stalled *k, const struct sample *x, size_t n,
@@ -372,7 +372,7 @@ static void add_stall(struct stall *s, const struct gp_stalled *k, const struct 
         if (stalled > 0) s->waits += issued;
         if (stalled <= s->most) continue;
         s->most = stalled;
-        s->loop = x[i].loop;
+        s->loop = x[i].loop, s->chained = x[i].chained;
         s->cycles = issued > 0 ? stalled / issued : INFINITY;
     }
 }
@@ -465,11 +465,11 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         if (x[i].line == line) s.here += part, s.of[x[i].op] += part;
         if (x[i].line == line || (loop && x[i].loop == loop)) s.around += part;
         if (x[i].bytes) accesses += (double)x[i].total;
-        s.bytes += part * x[i].bytes;
         s.all[x[i].op] += part;
         s.wide[x[i].op] += part * x[i].bytes;
         known = true;
     }
+    s.bytes = s.wide[GP_OP_LOAD] + s.wide[GP_OP_STORE];
     find_once(&s, k, x, n);
     s.bytes_error = !known ? NAN : accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
     return s;
@@ -523,8 +523,9 @@ static double per_ns(const struct gp_stalled *k) { return (double)k->count / fma
 /* The time becomes LEFT_LEAST to LEFT_MOST of what it was. */
 static void bound(struct gp_stalled *k, enum gp_stall_cause cause, double left_least, double left_most)
 {
-    const double low = 1 - left_most / (1 - TIME_ERROR) - k->error - per_ns(k) * LAUNCH_MOST_NS,
-                 high = 1 - left_least * (1 - TIME_ERROR) + k->error;
+    const double most = fmax(left_least, left_most), least = fmin(left_least, left_most);
+    const double low = 1 - most / (1 - TIME_ERROR) - k->error - per_ns(k) * LAUNCH_MOST_NS,
+                 high = 1 - least * (1 - TIME_ERROR) + k->error;
     k->cause = cause;
     k->saved_low = larger(low, 0);
     k->saved_high = larger((high < 1 ? high : 1) - per_ns(k) * LAUNCH_LEAST_NS, k->saved_low);
@@ -546,6 +547,7 @@ static void judge_tail(const struct find *f, struct gp_stalled *k)
         if (idle < high && idle > low) high = idle;
     } else if (!(sure >= IDLE_LEAST) || k->cause == GP_CAUSE_OCCUPANCY) return;
     if (high > k->saved_high) bound(k, GP_CAUSE_TAIL, 1 - high, 1 - REACHED * low);
+    else if (sure >= IDLE_LEAST) k->saved_low = fmin(k->saved_low, REACHED * low); /* either is mended */
 }
 
 /* What counters say of a kernel, beside its code and samples, as parts of its time at each unit's peak. */
@@ -624,9 +626,9 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
                (cause == GP_CAUSE_UNIT ? 2 : 1);
     else if (!memory) accessed = 0; /* the other stalls stay */
     double least = larger(least_slots, issued + others - larger(sums->behind - s->stalled, 0));
-    if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE) /* the whole line may go */
+    if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE || cause == GP_CAUSE_BARRIER)
         least = larger(least_slots * (1 - sums->here / larger(issued, sums->here)),
-                       issued - sums->here + sums->elsewhere);
+                       issued - sums->here + sums->elsewhere); /* the whole line may go */
     /* What waits behind the line no longer does. */
     if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED || (cause == GP_CAUSE_MEMORY && queued)) {
         struct stall queue = {0};
@@ -637,9 +639,10 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
     double left = issued > 0 ? round_of(least_issue(k) / issued, issued, larger(others, 0) + s->left) : 1;
     left = larger(left, issue / REACHED);
     /* In shared memory, the lanes of a warp take turns. */
-    const double turns = cause == GP_CAUSE_ATOMICS && issued > 0
-                             ? least_issue(k) * sums->of[GP_OP_ATOMIC] / issued * SCHEDULERS * LANES
-                             : 0;
+    const double turns =
+        cause == GP_CAUSE_ATOMICS && issued > 0
+            ? least_issue(k) * sums->of[GP_OP_ATOMIC] / issued * SCHEDULERS * LANES * taken->lanes
+            : 0;
     left += turns;
     if (cause == GP_CAUSE_UNIT && sums->all[GP_OP_DOUBLE] > issued / 4) left = fmin(left, issue / REACHED);
     if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) {
@@ -670,15 +673,20 @@ static void bound_stall(const struct find *f, struct gp_stalled *k, const struct
         else if (apart || few || !memory) once = larger(once, cache);
         once /= MEMORY_MOST * (cause == GP_CAUSE_UNIT ? 2 : 1); /* of a narrower type, half */
     }
-    const double memory_most = fmin(part / MEMORY_LEAST, part / REACHED + per_ns(k) * MEMORY_START_NS);
+    const double added =
+        cause == GP_CAUSE_ATOMICS ? memory_part(f, k, sums->wide[GP_OP_ATOMIC]) * taken->lanes : 0;
+    const double memory_most =
+        fmin((part + added) / MEMORY_LEAST, (part + added) / REACHED + per_ns(k) * MEMORY_START_NS);
     double most = !taken->known && (isnan(accessed) || again) ? 1 : larger(memory_most, left);
-    if (cause == GP_CAUSE_SPILLS && !isnan(part))
-        most = fmin(most, larger(issue * kept, part) / SPILLS_LEAST);
+    if (cause == GP_CAUSE_SPILLS && !isnan(part)) /* memory gives it as fast as now, at least */
+        most = fmin(most, larger(larger(issue * kept / SPILLS_LEAST, memory_most),
+                                 part / larger(taken->memory, SPILLS_LEAST)));
     if (taken->known &&
         (cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_OCCUPANCY || cause == GP_CAUSE_ATOMICS))
-        most = fmin(most,
-                    larger(larger(part, cache * CACHE_SLOWER), larger(taken->issue, shared)) / BUSIEST_LEAST +
-                        turns);
+        most = fmin(most, larger(larger(part, (cache + added / CACHE_FACTOR) * CACHE_SLOWER),
+                                 larger(taken->issue, shared)) /
+                                  BUSIEST_LEAST +
+                              turns);
     bound(k, cause, larger(once, least), most);
 }
 
@@ -697,9 +705,11 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     const bool crowded = cause == GP_CAUSE_SHARED &&
                          k->counts[GP_PART_CONFLICTS] < CONFLICTS_LEAST * k->counts[GP_PART_WAVEFRONTS];
     if (crowded) s[cause = GP_CAUSE_UNIT] = s[GP_CAUSE_SHARED]; /* without conflicts: too many accesses */
-    struct sums sums = sums_of(k, of, n, x->line, s[cause].loop, cause);
     const struct stall loads = s[GP_CAUSE_MEMORY];
     const bool queued = loads.stalled * all > QUEUED * MEMORY_CYCLES * loads.waits;
+    if (cause == GP_CAUSE_MEMORY && loads.chained && !queued) /* each waits for the one before */
+        s[cause = GP_CAUSE_CHAIN] = loads, s[cause].left = loads.stalled / 2;
+    struct sums sums = sums_of(k, of, n, x->line, s[cause].loop, cause);
     if (cause == GP_CAUSE_MEMORY && queued && sums.of[GP_OP_ATOMIC] > 0) { /* loads wait behind them */
         add_stall(&s[GP_CAUSE_ATOMICS], k, x, line->n, GP_CAUSE_MEMORY);
         cause = GP_CAUSE_ATOMICS;
@@ -719,14 +729,16 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     judge_tail(f, k);
     if (k->cause == GP_CAUSE_TAIL || !k->issued) return;
     const double issued = (double)k->issued / all;
-    const bool diverges = sums.diverging >= issued / 2;
-    const double fewer = (diverges ? sums.diverging * (LANES - 1) / LANES : sums.around) / issued;
+    const bool diverges = sums.diverging >= issued / 2, work = taken.known && taken.lanes >= LANES_FULL;
+    const double turns = diverges ? sums.diverging * (LANES - 1) / LANES : sums.around,
+                 fewer = (work ? sums.here : turns) / issued; /* turns go where lanes may be idle */
     if (least_issue(k) >= REACHED) { /* only fewer instructions help, or that more lanes take part in them */
-        const double lanes = taken.lanes < LANES_FULL ? taken.lanes : 0,
+        const double rest = least_issue(k) * (1 - ISSUE_ERROR) * (1 - fewer),
+                     lanes = taken.lanes < LANES_FULL ? taken.lanes : rest,
                      memory = taken.known ? taken.memory / MEMORY_MOST : 0;
         bool divides = true; /* integers, which is most of such a line */
         for (int op = GP_OP_TO_FLOAT; op <= GP_OP_HIGH; op++) divides &= sums.of[op] > 0;
-        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, fmax(fmax(lanes, memory), 1 - fewer),
+        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, fmax(lanes, memory),
               taken.lanes_most < LANES_FULL ? taken.lanes_most / LANES_LEAST
               : divides                     ? 1 - sums.here / issued / 2
                                             : 1);
@@ -929,7 +941,7 @@ static const struct gp_field kernel_fields[] = {
     {"shares", "Reasons", GP_CELL_TEXT, get_reasons, 0, .help = "those of 5% of the samples or more",
      .flags = GP_FIELD_TABLES | GP_COLUMN_WIDE},
     {"reasons", NULL, GP_CELL_ROWS, gp_member_rows, AT(reasons), .help = "most first", .rows = &reasons},
-    {"lines", NULL, GP_CELL_ROWS, gp_member_rows, AT(lines), .help = "most stalled first",
+    {"lines", NULL, GP_CELL_ROWS, gp_member_rows, AT(lines), .help = "hottest first",
      .rows = &gp_stalls_lines},
 };
 #undef AT

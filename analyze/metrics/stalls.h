@@ -91,7 +91,7 @@ struct gp_stalled {
     double memory, lanes;     /* of its peak; of all lanes, those with work; NAN: not known */
     int64_t begin_ns, end_ns; /* when samples were taken */
     double occupancy, waves;  /* by the launch (occupancy.h); NAN: not known */
-    GP_VEC(struct gp_stall_part) reasons, lines; /* most samples first; of lines, those that stall most */
+    GP_VEC(struct gp_stall_part) reasons, lines; /* most samples first; lines: hottest first */
     uint32_t cause;               /* enum gp_stall_cause; GP_STALL_CAUSE_COUNT: nothing stalls */
     double stalled, error;        /* its share of the kernel's samples, 0..1, and the 95% error of that */
     double saved_low, saved_high; /* of the kernel's time, 0..1 */

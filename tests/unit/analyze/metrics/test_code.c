@@ -246,6 +246,24 @@ TEST(arguments_that_pointers_come_from)
     cubin_put(&m.c, &m.pc, CRC);
     const struct gp_code *code = finish(&m);
     for (size_t i = 0; i < GP_COUNT(known); i++) assert_int_equal(code->ops[i].root, known[i].root);
+    assert_int_equal(code->ops[3].made, 0);
+    assert_int_equal(code->ops[4].made, 1 + 1); /* of what the second one loaded */
+    end(&m);
+}
+
+/* Words that lanes add to are read and written: one each, or four. */
+TEST(bytes_of_additions)
+{
+    enum { TYPE_AT = 9, FLOATS = 3 };
+    struct made m;
+    begin(&m);
+    op(&m, 0x98e);
+    cubin_number(&m.c.code, 0x9a3, 8);
+    cubin_number(&m.c.code, (uint64_t)FLOATS << TYPE_AT, 8);
+    cubin_put(&m.c, &m.pc, CRC);
+    const struct gp_code *code = finish(&m);
+    assert_int_equal(code->ops[0].bytes, 2 * 32 * 4);
+    assert_int_equal(code->ops[1].bytes, 2 * 32 * 16);
     end(&m);
 }
 
