@@ -124,14 +124,24 @@ static struct step *sum_steps(struct scene *s)
     return steps;
 }
 
-/* Each range against the one before it that has its name, but for numbers, and that the same stack pushed. */
+/* The ranges around it: modules of XLA may call a function that each compiled for itself. */
+static uint64_t ranges_of(const struct scene *s, uint32_t node)
+{
+    uint64_t h = 1;
+    for (; node != GP_HOST_NONE; node = s->hs.nodes[node].parent)
+        if (s->hs.nodes[node].table == GP_RANGE) h = mix(h, name_of(s, &s->hs.nodes[node]));
+    return h;
+}
+
+/* Each range against the one before it in ranges of the same names, its own included, but for numbers, that
+ * the same stack pushed. */
 static void count_steps(struct scene *s, size_t *compared, size_t *unequal)
 {
     struct step *steps = sum_steps(s);
     struct gp_map last = {0};
     for (size_t i = 0; i < s->t.events[GP_RANGE].n; i++) {
         if (!steps[i].calls) continue;
-        uint64_t name = name_of(s, &s->hs.nodes[gp_host_node(&s->hs, GP_RANGE, i)]);
+        uint64_t name = ranges_of(s, gp_host_node(&s->hs, GP_RANGE, i));
         uint32_t pushed = s->tree.node_of[gp_get_stack(&s->t.events[GP_RANGE], i)];
         uint32_t *before = gp_map_put(&last, mix(name, pushed), UINT32_MAX);
         const struct step *b = *before == UINT32_MAX ? NULL : &steps[*before];
