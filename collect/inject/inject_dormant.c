@@ -59,15 +59,23 @@ static bool make_private(const char *folder)
            !(st.st_mode & (S_IRWXG | S_IRWXO));
 }
 
+/* Who sees the path can connect: it is there only once somebody listens. One that is there already is of a
+ * process of that number that was killed. */
 static int listen_in(const char *runtime)
 {
-    char name[24];
+    char name[24], early[GP_SLEEP_PATH];
     struct gp_err err = {0};
-    snprintf(name, sizeof name, "/%ld", (long)getpid());
     if (!gp_wire_sleep_path(self.path, runtime, geteuid(), "") || !make_private(self.path)) return -1;
+    snprintf(name, sizeof name, "/.%ld", (long)getpid());
+    if (!gp_wire_sleep_path(early, runtime, geteuid(), name)) return -1;
+    snprintf(name, sizeof name, "/%ld", (long)getpid());
     if (!gp_wire_sleep_path(self.path, runtime, geteuid(), name)) return -1;
-    unlink(self.path); /* a process of that number may have been killed */
-    int fd = gp_wire_move_up(gp_wire_listen(self.path, &err));
+    unlink(early);
+    int fd = gp_wire_move_up(gp_wire_listen(early, &err));
+    if (fd >= 0 && rename(early, self.path)) {
+        close(fd);
+        fd = -1;
+    }
     if (fd >= 0) fcntl(fd, F_SETFL, 0); /* accept() waits */
     return fd;
 }
