@@ -2,7 +2,7 @@
 """Times and records the programs of programs.py, or others, on the GPUs of this machine, and asks trace-suggest what to change in each.
 
 usage: record.py OUT [--programs programs|second|third|fourth|fifth|sixth|seventh|eighth] [--bin DIR] [--only NAME,...] [--gpus N|INDEX,INDEX...]
-                 [--seconds S] [--limit S] [--again]
+                 [--seconds S] [--limit S] [--once] [--again]
 
 OUT gets results.json, table.txt, and the recordings of all programs in recordings-N.tar of at most 15 MiB: NAME.trace by
 gpuprof-collect, which times the steps before those that it records, and NAME.json.gz by torch.profiler, and of a program of JAX
@@ -137,7 +137,7 @@ class Runner:
         waiting = queue.SimpleQueue()
         for name in names:
             self.results[name] = {"bare": [], "fixed": [], **{r: [] for r in RECORDERS}, "failed": [], "seconds": {}, "advice": {}, "results": {}}
-        for part in (self.first, self.times, self.others):
+        for part in (self.first, self.others) if self.o.once else (self.first, self.times, self.others):
             for name in names:
                 waiting.put((part, name))
 
@@ -272,6 +272,7 @@ def main():
     parser.add_argument("--gpus", default="0", help="how many to use, or which, as a list: 1,2; all by default")
     parser.add_argument("--seconds", type=float, default=540, help="for everything")
     parser.add_argument("--limit", type=float, default=90, help="for one process")
+    parser.add_argument("--once", action="store_true", help="time each program in one process of each kind, not in two")
     parser.add_argument("--again", action="store_true", help="only ask trace-suggest about the recordings in OUT")
     o = parser.parse_args()
     o.of = gpus()
