@@ -26,11 +26,8 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SETS = {"first": {"cuda": HERE / "stalls.cu", "triton": HERE / "stalls_triton.py"},
-        "second": {"cuda": HERE / "second.cu", "triton": HERE / "second_triton.py"},
-        "third": {"cuda": HERE / "third.cu", "triton": HERE / "third_triton.py"},
-        "fourth": {"cuda": HERE / "fourth.cu", "triton": HERE / "fourth_triton.py"},
-        "fifth": {"cuda": HERE / "fifth.cu", "triton": HERE / "fifth_triton.py"}}
+STEMS = {"first": "stalls", **{name: name for name in ("second", "third", "fourth", "fifth")}}  # of its two files
+SETS = {name: {"cuda": HERE / f"{stem}.cu", "triton": HERE / f"{stem}_triton.py"} for name, stem in STEMS.items()}
 NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
 COUNTED = ["--metrics=why", "--metrics-passes=5", "--metrics-every=10"]
 RECORD_S = 120  # of one process, which may compile ten kernels

@@ -15,35 +15,12 @@ test_expect_success 'the README lists the programs as they are, and their rules 
     test "$(wc -l <named)" -gt 5 && ! grep -vxFf rules named
 '
 
-test_expect_success 'the README lists the third twelve as they are' '
-    python3 "$unseen/third.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >third && test "$(wc -l <third)" = 13 &&
-    sed -n "/^## The third list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp third found
-'
-
-test_expect_success 'the README lists the fourth twelve as they are' '
-    python3 "$unseen/fourth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >fourth && test "$(wc -l <fourth)" = 13 &&
-    sed -n "/^## The fourth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp fourth found
-'
-
-test_expect_success 'the README lists the fifth twelve as they are' '
-    python3 "$unseen/fifth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >fifth && test "$(wc -l <fifth)" = 13 &&
-    sed -n "/^## The fifth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp fifth found
-'
-
-test_expect_success 'the README lists the sixth twelve as they are' '
-    python3 "$unseen/sixth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >sixth && test "$(wc -l <sixth)" = 13 &&
-    sed -n "/^## The sixth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp sixth found
-'
-
-test_expect_success 'the README lists the seventh twelve as they are' '
-    python3 "$unseen/seventh.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >seventh && test "$(wc -l <seventh)" = 13 &&
-    sed -n "/^## The seventh list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp seventh found
-'
-
-test_expect_success 'the README lists the eighth twelve as they are' '
-    python3 "$unseen/eighth.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >eighth && test "$(wc -l <eighth)" = 13 &&
-    sed -n "/^## The eighth list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp eighth found
-'
+for list in third fourth fifth sixth seventh eighth; do
+    test_expect_success "the README lists the $list twelve as they are" '
+        python3 "$unseen/$list.py" list | cut -d"|" -f1-5 | grep "^| [a-z]" >listed && test "$(wc -l <listed)" = 13 &&
+        sed -n "/^## The $list list/,/^## What/s/^| [a-z]/&/p" "$unseen/README.md" | cut -d"|" -f1-5 >found && test_cmp listed found
+    '
+done
 
 # The runner beside programs that need no GPU, and a recorder that gives every program the same recording.
 mkdir stub bin && cp "$unseen/record.py" stub/ && ln -s "$(command -v trace-suggest)" bin/
