@@ -113,30 +113,37 @@ int64_t gp_recorder_most_ns(const struct gp_recorder *r, const struct gp_recorde
 
 /* ---- what was timed ---- */
 
-/* The median of the first N lengths of steps of PROCESS that were timed so; 0: there are none. What comes
- * after all recorded launches tells nothing of them, though the GPU may work them off for long. */
-static int64_t median_pace(const struct gp_trace *t, uint32_t process, enum gp_pace_how how, size_t n)
+/* The lengths of the first N steps of PROCESS that were timed so, in NS; how many there are. What comes after
+ * all recorded launches tells nothing of them, though the GPU may work them off for long. */
+static size_t list_paces(const struct gp_trace *t, uint32_t process, enum gp_pace_how how, size_t n,
+                         int64_t *ns)
 {
     const struct gp_events *of = &t->events[t->events[GP_API].n ? GP_API : GP_GPU];
-    int64_t *ns = gp_alloc((t->paces.n + 1) * sizeof *ns), median = 0;
     size_t found = 0;
     for (size_t i = 0; i < t->paces.n && found < n; i++) {
         const struct gp_pace *p = &t->paces.at[i];
         bool within = of->n && p->start_ns < of->start_ns[of->n - 1];
         if (within && p->how == how && p->process == process && p->dur_ns > 0) ns[found++] = p->dur_ns;
     }
-    if (found) median = gp_nth(ns, found, found / 2);
-    free(ns);
-    return median;
+    return found;
 }
 
 int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process)
 {
     enum { FIRST = 3 };
-    int64_t bare = median_pace(t, process, GP_PACE_BARE, SIZE_MAX);
-    int64_t first = median_pace(t, process, GP_PACE_PAUSE, FIRST);
-    int64_t all = median_pace(t, process, GP_PACE_PAUSE, SIZE_MAX);
-    return bare > 0 && first > 0 ? (int64_t)((double)bare * ((double)all / (double)first)) : bare;
+    int64_t *ns = gp_alloc((t->paces.n + 1) * sizeof *ns), sum = 0;
+    size_t n = list_paces(t, process, GP_PACE_BARE, SIZE_MAX, ns);
+    int64_t most = n ? gp_mul_saturated(gp_nth(ns, n, n / 2), 2) : 0;
+    for (size_t i = 0; i < n; i++) sum = gp_add_saturated(sum, ns[i] < most ? ns[i] : most);
+    double pace = n ? (double)sum / (double)n : 0;
+    n = list_paces(t, process, GP_PACE_PAUSE, SIZE_MAX, ns);
+    if (n) {
+        size_t first = n < FIRST ? n : FIRST;
+        int64_t then = gp_nth(ns, first, first / 2);
+        pace *= (double)gp_nth(ns, n, n / 2) / (double)then;
+    }
+    free(ns);
+    return pace < (double)INT64_MAX ? (int64_t)pace : INT64_MAX;
 }
 
 bool gp_recorder_pace_fits(int64_t pace_ns, int64_t step_ns, int64_t busy_ns)

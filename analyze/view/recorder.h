@@ -53,9 +53,9 @@ enum { GP_RECORDERS = 3 };
 /* Their names; ends with NULL. */
 extern const char *const gp_recorder_names[];
 
-/* How long a step of PROCESS takes when nobody records, as the recorder timed it: the median of the steps
- * before it entered the process. Since a process that it has entered stays slower, the steps in pauses
- * between recordings show only how that time drifted. 0: not timed. */
+/* How long a step of PROCESS takes when nobody records, as the recorder timed it: the mean of the steps
+ * before it entered the process, of which each counts for at most two medians. A process that it has entered
+ * stays slower, so the steps in pauses between recordings show only how that time drifted. 0: not timed. */
 int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process);
 /* Can PACE_NS be the time of steps that took STEP_NS recorded, with BUSY_NS on the GPU? Otherwise what was
  * timed were other steps: no recorder of ours makes them three times as long. */
