@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """Predicted against measured savings of trace-suggest: the tables of samples/pairs/SCORES.md.
 
-usage: samples/score.py [--jury] [BIN_DIR]
+usage: samples/score.py [--jury | --lists] [BIN_DIR]
 
 For each pair of samples of a rule, the saving is predicted from the first trace only. It was measured by the programs' own
 clocks, without a recorder: rows "plain_NAME" of steps.tsv. Where a program was not timed, the times are those that
 trace-suggest estimates for both traces (marked ~). Prints a table of the pairs and one of the rules: how often a measured saving lay inside the
 interval, how wide that was, and how far a promise called critical or high passed what there was to gain. Exits 1 if fewer than eight in ten measured
 savings lie inside the predicted interval, or if a critical suggestion gained less than 1%.
+
+--lists: the programs of unseen, whose times are in unseen/times.tsv, by what gpuprof-collect recorded of them. In percent of the step, since
+hosts differ: the predicted saving of the first suggestion that names the fix, and what the fix saved, by the clock of the process that was recorded
+where that is known. Then, of each rule, the part of the high end that its changes gained, and how many lie inside if the
+part of a program's rule (least_pct) is chosen without that program.
 """
 
 import json
@@ -18,6 +23,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
+LISTS = ("programs", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 BOTH, KINETO = ("trace", "json.gz"), ("json.gz",)  # who recorded it: gpuprof-collect, torch.profiler
 # before, after, rule, what was changed, recordings that have what the rule needs
 PAIRS = [
@@ -165,8 +171,55 @@ def jury(tool, folder):
           f"the change that was made comes first in {known} of {recordings} recordings")
 
 
+def listed(tool):
+    """(program, rule, source of the step, low, expected, high, gained, least_pct or 0) of the programs of the lists, in % of the step."""
+    sys.path.insert(0, str(HERE / "unseen"))
+    for name in LISTS:
+        __import__(name)
+    programs, rows = __import__("running").PROGRAMS, []
+    for line in (HERE / "unseen/times.tsv").read_text().splitlines()[2:]:
+        name, before, fixed, own = line.split("\t")
+        path = next((HERE / "unseen").glob(f"h*/{name}.trace"), None)
+        report = answer(tool, path) if path else {"suggestions": []}
+        named = next((s for s in report["suggestions"] if s["rule"] in programs[name].rules), None)
+        if named:
+            ends = [100 * named[f"saving{end}_ns"] / report["step"]["unprofiled_ns"] for end in ("_low", "", "_high")]
+            least = re.search(r"at least (\d+)% of the most, which nearly", named["formula"])
+            gained = 100 * (1 - float(fixed) / float(own if own != "-" else before))
+            rows.append((name, named["rule"], report["step"]["unprofiled_source"], *ends, gained, int(least[1]) if least else 0))
+    return rows
+
+
+def without(row, rows):
+    """The low end of ROW if the part of its rule were that of nine of ten of the others, in steps of 5%."""
+    _, rule, _, low, _, high, _, least = row
+    others = sorted(r[6] / r[5] for r in rows if r[1] == rule and r is not row)
+    if not least or len(others) < 3:
+        return low
+    return low + (int(20 * others[len(others) // 10]) * 5 - least) * high / 100
+
+
+def lists(tool):
+    rows = listed(tool)
+    print("| program | rule | step | predicted, % | gained, % | inside | without it |\n|---|---|---|---|---|---|---|")
+    for row in rows:
+        name, rule, source, low, expected, high, gained, _ = row
+        print(f"| {name} | `{rule}` | {source} | {expected:.1f} ({low:.1f} to {high:.1f}) | {gained:.1f} | {'yes' if low <= gained <= high else 'no'} "
+              f"| {'yes' if without(row, rows) <= gained <= high else 'no'} |")
+    for source in ("measured", "model"):
+        of = [r for r in rows if r[2] == source]
+        print(f"\nstep {source}: {sum(r[3] <= r[6] <= r[5] for r in of)} of {len(of)} inside, {sum(without(r, rows) <= r[6] <= r[5] for r in of)} if each program is left "
+              f"out, median width {statistics.median(r[5] - r[3] for r in of):.0f}% of the step; the expected saving is off by {statistics.median(abs(r[4] - r[6]) for r in of):.0f}% "
+              f"in the median, {statistics.median(r[4] - r[6] for r in of):+.0f}% with its sign")
+    for rule in sorted({r[1] for r in rows}):
+        print(f"`{rule}`: gained of the high end: {', '.join(f'{r[6] / r[5]:.2f}' for r in sorted(rows, key=lambda r: r[6] / r[5]) if r[1] == rule)}")
+
+
 def main():
-    args = [a for a in sys.argv[1:] if a != "--jury"]
+    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    if "--lists" in sys.argv:
+        lists(pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest")
+        return 0
     if len(args) < len(sys.argv) - 1:
         for folder in sorted(HERE.glob("pairs/jury*")):
             print(f"{folder.name}:")

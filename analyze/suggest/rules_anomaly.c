@@ -112,6 +112,7 @@ const struct gp_rule gp_rule_anomaly_detection = {
     .assumes = "gradients are not NaN; if a loss becomes NaN, switch it on to find out where",
     .expect = "fewer copies to the host, and less idle_synchronisation and idle_host",
     .run = check_anomaly_detection,
+    .measured = true,
 };
 
 /* ---- cuDNN's benchmark ---- */
@@ -220,4 +221,5 @@ const struct gp_rule gp_rule_cudnn_benchmark = {
     .expect = "fewer kernels and waits, and less idle_host",
     .run = check_cudnn_benchmark,
     .gaps = true,
+    .measured = true,
 };

@@ -118,6 +118,7 @@ const struct gp_rule gp_rule_pageable_copy = {
     .expect = "copies named Pinned and less idle_blocking_call",
     .run = check_pageable_copy,
     .measured = true,
+    .least_pct = 40,
 };
 
 /* ---- copies that the host waits for ---- */
@@ -357,5 +358,5 @@ const struct gp_rule gp_rule_small_copies = {
     .run = check_small_copies,
     .to_know = "record operators, which show what is copied",
     .measured = true,
-    .least_pct = 50,
+    .least_pct = 55,
 };

@@ -149,4 +149,5 @@ const struct gp_rule gp_rule_no_cache = {
     .expect = "shorter kernels in all turns but the first",
     .run = check_no_cache,
     .frames = "which show the loop",
+    .measured = true,
 };

@@ -127,6 +127,7 @@ const struct gp_rule gp_rule_step_end = {
     .run = check_step_end,
     .gaps = true,
     .frames = "which show what the host does there",
+    .measured = true,
 };
 
 /* ---- results ---- */
@@ -199,6 +200,7 @@ const struct gp_rule gp_rule_host_results = {
     .run = check_host_results,
     .gaps = true,
     .frames = "which show what the host does there",
+    .measured = true,
 };
 
 /* ---- at any other place ---- */

@@ -182,7 +182,7 @@ const struct gp_rule gp_rule_fusion = {
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
-    .least_pct = 45,
+    .least_pct = 55,
 };
 
 /* ---- what follows a product ---- */
@@ -564,7 +564,7 @@ const struct gp_rule gp_rule_layout_churn = {
     .to_know =
         "record hardware counters (gpuprof-collect --metrics) of the copies and of the layers around them",
     .measured = true,
-    .least_pct = 40,
+    .least_pct = 55,
 };
 
 /* ---- fills of gradients ---- */

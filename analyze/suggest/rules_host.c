@@ -464,6 +464,7 @@ static void check_input_stall(struct gp_rule_ctx *c)
     }
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && gp_rule_idle_matters(c, idle_ns)) {
         struct gp_suggestion *s = suggest(c, by_call, total, count, texts);
+        s->unsure = texts == &loads; /* workers may be slower than a step */
         if (texts == &loads) s->operation = loading_in(c);
         else if (!gp_rule_python_is_known(c))
             s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
@@ -497,7 +498,7 @@ const struct gp_rule gp_rule_input_stall = {
     .gaps = true,
     .frames = "which show what the loading waits for",
     .measured = true,
-    .least_pct = 20,
+    .least_pct = 75,
 };
 
 /* ---- the CPU works while the device waits ---- */

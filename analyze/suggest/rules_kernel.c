@@ -99,7 +99,7 @@ const struct gp_rule gp_rule_tensor_cores = {
     .run = check_tensor_cores,
     .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in TF32 and 16 bits",
     .measured = true,
-    .least_pct = 60,
+    .least_pct = 75,
 };
 
 /* ---- attention in pieces ---- */

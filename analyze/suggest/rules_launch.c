@@ -325,7 +325,7 @@ const struct gp_rule gp_rule_cuda_graph = {
     .run = check_cuda_graph,
     .measured = true,
     .general = true,
-    .least_pct = 30,
+    .least_pct = 38,
 };
 
 /* ---- graphs that are too small ---- */

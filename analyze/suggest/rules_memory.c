@@ -245,6 +245,7 @@ const struct gp_rule gp_rule_double_precision = {
     .run = check_double_precision,
     .gaps = true,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
+    .measured = true,
 };
 
 /* ---- arrays that JAX copies to change a part of them ---- */
@@ -305,6 +306,7 @@ const struct gp_rule gp_rule_donation = {
     .expect = "no such copies",
     .run = check_donation,
     .gaps = true,
+    .measured = true,
 };
 
 /* ---- little memory left ---- */

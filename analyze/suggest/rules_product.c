@@ -155,7 +155,7 @@ const struct gp_rule gp_rule_odd_dimensions = {
     .run = check_odd_dimensions,
     .to_know = "time the product with padded sizes (gpuprof-measure --op matmul)",
     .measured = true,
-    .least_pct = 50,
+    .least_pct = 60,
 };
 
 /* ---- far below the roof ---- */

@@ -383,7 +383,7 @@ static void describe_possible(struct gp_rule_ctx *c, struct gp_suggestion *s, co
     GP_VEC_FREE(&s->low);
     s->low = graph->low;
     memset(&graph->low, 0, sizeof graph->low);
-    s->unsure = !s->low.n;
+    s->unsure = true;
     s->description =
         gp_rule_text(c, "%s. The trace does not show whether %s needs the result of the one before",
                      gp_suggest_str(c->s, s->description), w->one);
@@ -457,6 +457,8 @@ const struct gp_rule gp_rule_repeated_work = {
     .expect = "fewer launches and larger grids",
     .run = check_repeated_work,
     .frames = "which show the loop",
+    .least_pct = 75,
+    .measured = true,
 };
 
 /* ---- experts, one by one ---- */
@@ -638,4 +640,5 @@ const struct gp_rule gp_rule_round_trip = {
     .run = check_round_trip,
     .gaps = true,
     .frames = "which show the loop",
+    .measured = true,
 };

@@ -354,6 +354,7 @@ const struct gp_rule gp_rule_tiny_blocks = {
     .expect = "smaller grids and shorter kernels",
     .run = check_tiny_blocks,
     .to_know = "record hardware counters (gpuprof-collect --metrics)",
+    .measured = true,
 };
 
 /* ---- many tiny kernels in a full queue ---- */
@@ -549,5 +550,5 @@ const struct gp_rule gp_rule_batching = {
     .to_know = "record operators with shapes",
     .sizes = true,
     .measured = true,
-    .least_pct = 35,
+    .least_pct = 40,
 };

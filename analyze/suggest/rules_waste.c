@@ -205,6 +205,7 @@ const struct gp_rule gp_rule_full_sort = {
     .expect = "shorter kernels in place of those that sort",
     .run = check_full_sort,
     .frames = "which show where",
+    .measured = true,
 };
 
 /* ---- kernels whose work need not be done ---- */
@@ -471,6 +472,7 @@ const struct gp_rule gp_rule_pairwise_sums = {
     .expect = "one or two products in place of these kernels",
     .run = check_pairwise_sums,
     .frames = "which show the line",
+    .measured = true,
 };
 
 static void check_unread_result(struct gp_rule_ctx *c)
@@ -498,4 +500,5 @@ const struct gp_rule gp_rule_unread_result = {
     .expect = "shorter kernels from that product on",
     .run = check_unread_result,
     .frames = "which show where it is read",
+    .measured = true,
 };

@@ -102,7 +102,7 @@ struct gp_rule {
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     const char *frames;  /* the same of Python frames: what they show; NULL: to_know */
     bool measured;       /* its predictions were held against measurements: README.md, samples/score.py */
-    /* of the high end: every change that was measured gained more, where the host kept up; 0: none is
+    /* of the high end: nearly every change that was measured gained more, where the host kept up; 0: none is
      * known */
     int least_pct;
     bool sizes;   /* to_know asks for sizes: nothing to record where they are known */

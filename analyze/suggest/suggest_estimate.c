@@ -10,9 +10,12 @@
 #include "analyze/math/sums.h"
 
 enum {
-    MODEL_PCT = 15, /* of a saving: error of a replay with a change */
-    HOST_PCT = 30,  /* of the least saving of a change of the host's work: unrecorded, waits are shorter */
-    WIDE_PCT = 10,  /* of a step: an interval worth narrowing */
+    MODEL_PCT = 15, /* of a saving: error of a replay with a change, downwards */
+    MORE_PCT = 25,  /* upwards: changes that were measured took something beside the cause along */
+    LEFT_PCT = 80,  /* and of what that leaves of the step no more than this */
+    HOST_PCT =
+        30, /* downwards where the host decides and nobody timed steps: unrecorded, waits are shorter */
+    WIDE_PCT = 10, /* of a step: an interval worth narrowing */
     UNMEASURED_PART = 4,
     NOISE_PCT = 1, /* of a step, between two runs of the same program; measured on an H200: 0.6 and 0.8% */
     /* of waits and host copies: hosts varied by 13 to 45% in validation */
@@ -25,6 +28,11 @@ struct saving {
 };
 
 /* ---- the interval and its bounds ---- */
+
+static int host_pct(const struct gp_rule_ctx *c)
+{
+    return c->s->step.unprofiled_source == GP_UNPROFILED_MEASURED ? MODEL_PCT : HOST_PCT;
+}
 
 /* By how much two runs of the program differ: the host more than the GPU, except where loading data or one
  * long gap holds it. */
@@ -54,9 +62,10 @@ static struct saving bound_saving(const struct gp_rule_ctx *c, struct saving rep
     int64_t low = at_most(replayed.low_ns, step->unprofiled_low_ns - least_ns),
             high = at_most(replayed.high_ns, most);
     int64_t noise = noise_ns < high ? noise_ns : high;
-    struct saving s = {low / 100 * (100 - low_pct) - noise, high / 100 * (100 + MODEL_PCT) + noise};
+    struct saving s = {low / 100 * (100 - low_pct) - noise, high / 100 * (100 + MORE_PCT) + noise};
     if (s.low_ns < 0) s.low_ns = 0;
-    if (most > high + (whole - high) / 2) most = high + (whole - high) / 2; /* nothing takes no time */
+    int64_t left = gp_part(whole - high, LEFT_PCT, 100); /* nothing takes no time */
+    if (most > high + left) most = high + left;
     if (most >= whole) most = whole - 1;
     s.high_ns = at_most(s.high_ns, most);
     if (s.low_ns > s.high_ns) s.low_ns = s.high_ns;
@@ -70,7 +79,7 @@ static void keep_within(int64_t most_ns, int64_t *low, int64_t *high)
     if (*low > *high) *low = *high;
 }
 
-/* Every measured change of this kind gained a certain part of the high end: the low end is at least that. Two
+/* Nearly every measured change of this kind gained a certain part of the high end: the low end is that. Two
  * limits hold: the gain possible above LEAST_NS, and the saving of the high edits with a slow host, since a
  * step whose GPU has less to do may wait for the host instead. SURE: the saving of which that part is
  * certain. */
@@ -78,10 +87,10 @@ static void raise_low_to_measured(struct gp_rule_ctx *c, struct gp_suggestion *s
                                   const struct gp_unprofiled_saving *sure)
 {
     if (s->unsure) return;
-    int64_t high = sure->more_ns / 100 * (100 + MODEL_PCT) + c->noise_ns;
+    int64_t high = sure->more_ns / 100 * (100 + MORE_PCT) + c->noise_ns;
     if (high > s->saving_high_ns || !s->sure.n) high = s->saving_high_ns;
     int64_t low = high / 100 * s->rule->least_pct - c->noise_ns;
-    int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - HOST_PCT) - c->noise_ns;
+    int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - host_pct(c)) - c->noise_ns;
     if (low > most) low = most;
     most = gp_part(sure->slow_ns, 100 - MODEL_PCT, 100) - c->noise_ns;
     if (low > most) low = most;
@@ -89,7 +98,7 @@ static void raise_low_to_measured(struct gp_rule_ctx *c, struct gp_suggestion *s
     s->saving_low_ns = low;
     s->formula =
         gp_rule_text(c,
-                     "%s; at least %d%% of the most, which every measured change of this kind gained "
+                     "%s; at least %d%% of the most, which nearly every measured change of this kind gained "
                      "where the host kept up",
                      gp_suggest_str(c->s, s->formula), s->rule->least_pct);
 }
@@ -100,7 +109,7 @@ static void exclude_held(const struct gp_rule_ctx *c, struct gp_suggestion *s, i
 {
     int64_t most = gp_unprofiled_ideal_ns(c->unprofiled, c);
     if (high_ns > most) high_ns = most;
-    most = high_ns + (most - high_ns) / 2; /* nothing takes no time */
+    most = high_ns + gp_part(most - high_ns, LEFT_PCT, 100); /* nothing takes no time */
     if (s->saving_high_ns > most) s->saving_high_ns = most;
     if (s->saving_low_ns > most) s->saving_low_ns = most;
 }
@@ -120,15 +129,11 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
-/* The expected saving: in the middle of LOW and HIGH, the likely savings of the low and the high edits. A
- * rule that was never compared with a measurement gets a quarter of the way. */
-static int64_t expected_of(const struct gp_suggestion *s, int64_t low, int64_t high, int64_t sure)
+/* The expected saving: the middle of the interval, which is nearer to what was measured than the middle of
+ * the likely replays. A rule that was never compared with a measurement gets a quarter of the way. */
+static int64_t expected_of(const struct gp_rule *rule, int64_t low_ns, int64_t high_ns)
 {
-    int64_t least = s->unsure ? 0 : gp_part(sure, s->rule->least_pct, 100);
-    if (low < least) low = least;
-    int64_t expected = low + (high - low) / (s->rule->measured ? 2 : UNMEASURED_PART);
-    if (expected < s->saving_low_ns) expected = s->saving_low_ns;
-    return expected < s->saving_high_ns ? expected : s->saving_high_ns;
+    return low_ns + (high_ns - low_ns) / (rule->measured ? 2 : UNMEASURED_PART);
 }
 
 /* The recording that would narrow a wide interval: the step's time without the recorder, where that makes a
@@ -184,8 +189,11 @@ static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
     bool of_host = least_ns == gp_rule_per_step(c, c->busy_ns);
     if (transfer)
         noise_ns += gp_part(s->current_ns, HOST_NOISE_PCT, 100); /* the host copies pageable memory */
-    struct saving bound =
-        bound_saving(c, replayed, transfer || of_host ? HOST_PCT : MODEL_PCT, noise_ns, least_ns);
+    struct saving bound = bound_saving(c, replayed,
+                                       transfer  ? HOST_PCT
+                                       : of_host ? host_pct(c)
+                                                 : MODEL_PCT,
+                                       noise_ns, least_ns);
     s->saving_low_ns = bound.low_ns;
     s->saving_high_ns = bound.high_ns;
     if (c->held_ns && !gaps && of_host) exclude_held(c, s, replayed.high_ns);
@@ -194,7 +202,7 @@ static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
     raise_low_to_measured(c, s, least_ns, &sure);
     keep_within(step->step_ns, &s->saving_low_ns, &s->saving_high_ns);
     if (s->limit_ns > 0) keep_within(s->limit_ns, &s->saving_low_ns, &s->saving_high_ns);
-    s->saving_ns = expected_of(s, low.likely_ns, high.likely_ns, sure.likely_ns);
+    s->saving_ns = expected_of(s->rule, s->saving_low_ns, s->saving_high_ns);
     s->ceiling_ns = replayed.high_ns;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
         s->ceiling_ns = gp_unprofiled_saved(c->unprofiled, c, s->free.at, s->free.n, true).more_ns;
@@ -262,7 +270,6 @@ static void estimate_joint(struct gp_rule_ctx *c)
     struct gp_unprofiled_saving low = gp_unprofiled_saved(c->unprofiled, c, all.low.at, all.low.n, true),
                                 high = gp_unprofiled_saved(c->unprofiled, c, all.high.at, all.high.n, true);
     struct saving replayed = {low.less_ns, high.more_ns};
-    int64_t expected = low.likely_ns + (high.likely_ns - low.likely_ns) / 2;
     struct saving joint = bound_saving(c, replayed, MODEL_PCT, c->noise_ns, gp_unprofiled_least_ns(c, &all));
     keep_within(s->step.step_ns, &joint.low_ns, &joint.high_ns);
     for (size_t i = 0; i < s->suggestions.n; i++) {
@@ -270,10 +277,8 @@ static void estimate_joint(struct gp_rule_ctx *c)
         if (one->priority == GP_PRIORITY_NONE) continue; /* together they save at least what each does */
         if (joint.low_ns < one->saving_low_ns) joint.low_ns = one->saving_low_ns;
         if (joint.high_ns < one->saving_high_ns) joint.high_ns = one->saving_high_ns;
-        if (expected < one->saving_ns) expected = one->saving_ns;
     }
-    if (expected < joint.low_ns) expected = joint.low_ns;
-    s->joint_ns = expected < joint.high_ns ? expected : joint.high_ns;
+    s->joint_ns = joint.low_ns + (joint.high_ns - joint.low_ns) / 2;
     s->joint_low_ns = joint.low_ns;
     s->joint_high_ns = joint.high_ns;
     gp_suggestion_release(&all);

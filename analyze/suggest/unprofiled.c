@@ -210,12 +210,6 @@ static int64_t saved_in(const struct gp_unprofiled_model *m, const struct gp_rul
     return less > 0 ? less : 0;
 }
 
-/* Between what the two models have. */
-static int64_t likely(const struct gp_unprofiled *b, int64_t most_ns, int64_t least_ns)
-{
-    return b->recorder ? most_ns + gp_part(least_ns - most_ns, b->recorder->likely_pct, 100) : most_ns;
-}
-
 struct gp_unprofiled_saving gp_unprofiled_saved(const struct gp_unprofiled *b, const struct gp_rule_ctx *c,
                                                 const struct gp_edit *edits, size_t n, bool gaps)
 {
@@ -226,9 +220,9 @@ struct gp_unprofiled_saving gp_unprofiled_saved(const struct gp_unprofiled *b, c
             y = b->same ? x : saved_in(&b->least, c, edits, n, gaps, room);
     s.less_ns = x < y ? x : y;
     s.more_ns = x < y ? y : x;
-    s.likely_ns = likely(b, x, y);
     s.slow_ns = y;
-    s.fastest_after_ns = x + likely(b, b->most.step_ns, b->least.step_ns) - b->most.step_ns;
+    int64_t slower = b->least.step_ns - b->most.step_ns;
+    s.fastest_after_ns = x + (b->recorder ? gp_part(slower, b->recorder->likely_pct, 100) : 0);
     free(room);
     return s;
 }

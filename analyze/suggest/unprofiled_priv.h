@@ -38,7 +38,6 @@ struct gp_unprofiled {
 /* What edits save per step. */
 struct gp_unprofiled_saving {
     int64_t less_ns, more_ns; /* in the model where that is less, and where it is more */
-    int64_t likely_ns;        /* between the two */
     int64_t slow_ns;          /* with the slowest host */
     int64_t fastest_after_ns; /* with a likely host before the edits, and the fastest after them */
 };

@@ -86,7 +86,7 @@ static void speaks(const int64_t compute[2][RANKS], int64_t shift_ns, const char
     assert_string_equal(gp_suggest_str(&p.s, s->operation), who);
     int64_t noise = p.s.step.step_ns / 100;
     assert_in_range(s->saving_low_ns, low * 850 - noise - 200, low * 850 - noise + 200);
-    assert_in_range(s->saving_high_ns, high * 1150 + noise - 200, high * 1150 + noise + 200);
+    assert_in_range(s->saving_high_ns, high * 1250 + noise - 200, high * 1250 + noise + 200);
     assert_true(*gp_suggest_str(&p.s, s->description) && *gp_suggest_str(&p.s, s->action) &&
                 *gp_suggest_str(&p.s, s->formula) && *gp_suggest_str(&p.s, s->check));
     end(&p);

@@ -67,9 +67,9 @@ TEST(the_step_without_the_recorder)
     // all but the 20 us of the GPU, where the recorder cost least, would be 362 us: no more than the recorded
     // step can go
     assert_int_equal(graph->saving_high_ns, 340 * US);
-    // at worst 93.5 us are left of 198, but 30% of the high end less 14.7 us (1% of the step, 3% of what the
-    // GPU waits) are more
-    assert_in_range(graph->saving_low_ns, 93 * US, 95 * US);
+    // at worst 93.5 us are left of 198, but 38% of the high end less 14.7 us (1% of the step, 3% of what the
+    // GPU waits) are more: 114.5, of which the slowest host leaves 70% of 178 less 14.7 us
+    assert_in_range(graph->saving_low_ns, 109 * US, 110 * US);
     assert_int_equal(graph->priority, GP_PRIORITY_CRITICAL);
     assert_non_null(strstr(gp_suggest_str(&p.s, graph->to_know), "--step-time"));
     end(&p);
@@ -92,8 +92,8 @@ TEST(one_long_gap_is_left_alone)
     assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
     const struct gp_suggestion *s = said(&p, "optimizer");
     assert_non_null(s);
-    // at most 40 times 54 us of the host, 15% of that, and 1% of the step of 45 ms
-    assert_in_range(s->saving_high_ns, 1, 40 * 54 * US * 115 / 100 + 460 * US);
+    // at most 40 times 54 us of the host, 25% of that, and 1% of the step of 45 ms
+    assert_in_range(s->saving_high_ns, 1, 40 * 54 * US * 125 / 100 + 460 * US);
     end(&p);
 }
 
