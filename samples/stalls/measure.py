@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Holds what samples of program counters predict of the kernels of this folder against what their fixes save.
 
-    measure.py record --out DIR [--set first|second|third|fourth|fifth] [--stalls FILE] [--collect FILE] [--gpus N] [--counters]
+    measure.py record --out DIR [--set first|second|third|fourth|fifth|sixth] [--stalls FILE] [--collect FILE] [--gpus N] [--counters]
     measure.py record --out DIR --ncu FILE [--stalls FILE] [--gpus N]
-    measure.py report DIR [--set first|second|third|fourth|fifth] [--bin FOLDER] [--counters]
+    measure.py report DIR [--set first|second|third|fourth|fifth|sixth] [--bin FOLDER] [--counters]
 
 `record` needs a GPU: it times each kernel and its step with the fault and with the fix, unrecorded and by turns, then records the fault with
 --pc-sample. A recording that fails is tried once more when all others are over, and NAME.log has the end of what the failed one said. With
@@ -26,7 +26,7 @@ import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-STEMS = {"first": "stalls", **{name: name for name in ("second", "third", "fourth", "fifth")}}  # of its two files
+STEMS = {"first": "stalls", **{name: name for name in ("second", "third", "fourth", "fifth", "sixth")}}  # of its two files
 SETS = {name: {"cuda": HERE / f"{stem}.cu", "triton": HERE / f"{stem}_triton.py"} for name, stem in STEMS.items()}
 NCU = ["uncoalesced", "bank_conflicts", "dependent_chain", "low_occupancy", "barrier"]
 COUNTED = ["--metrics=why", "--metrics-passes=5", "--metrics-every=10"]
@@ -250,7 +250,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("record", help="on a machine with a GPU")
     one.add_argument("--out", required=True, metavar="DIR")
-    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu, second.cu, third.cu, fourth.cu or fifth.cu, compiled by build.sh")
+    one.add_argument("--stalls", default="stalls", metavar="FILE", help="stalls.cu, second.cu, third.cu, fourth.cu, fifth.cu or sixth.cu, compiled by build.sh")
     one.add_argument("--collect", default="gpuprof-collect", metavar="FILE")
     one.add_argument("--gpus", type=int, default=1, metavar="N", help="divide the kernels among N GPUs")
     one.add_argument("--only", nargs="*", metavar="NAME", help="these kernels")
