@@ -231,7 +231,7 @@ static __global__ void spelled(const unsigned char *__restrict__ letter, typed t
     for (int i = 0; i < LONGEST; i++) {
         int here = letter[i * WORDS + word], corner = i;
         left = i + 1;
-#pragma unroll
+#pragma unroll 8
         for (int k = 0; k < LONGEST; k++) {
             int above = mine[k * SPELLERS];
             left = min(min(above, left) + 1, corner + (text.letter[k] != here)); // FAULT spelling
