@@ -129,15 +129,25 @@ unsigned gp_kernel_tile(const char *name)
     return 0;
 }
 
+/* What plain names have of types. */
+static const char doubles[] = " double> double, double) double* double2 <double (double dpRadix dpVector "
+                              "dgemm zgemm d884 z884 f64 float64 complex128 ",
+                  singles[] = " float> float, float) float* float2 float4 <float (float float32 complex64 ",
+                  halves[] = " half Half BFloat bfloat float16 ";
+
 bool gp_kernel_is_double(const char *name)
 {
-    return gp_name_has_one_of(name,
-                              " double> double, double) double* double2 <double (double dpRadix dpVector "
-                              "dgemm zgemm d884 z884 f64 float64 complex128 ") &&
-           !gp_name_has_one_of(name,
-                               " float> float, float) float* float2 float4 <float (float half Half BFloat "
-                               "bfloat float16 float32 complex64 ");
+    return gp_name_has_one_of(name, doubles) && !gp_name_has_one_of(name, singles) &&
+           !gp_name_has_one_of(name, halves);
 }
+
+bool gp_kernel_is_single(const char *name)
+{
+    return gp_name_has_one_of(name, singles) && !gp_name_has_one_of(name, doubles) &&
+           !gp_name_has_one_of(name, halves);
+}
+
+bool gp_kernel_is_tf32(const char *name) { return gp_name_has_one_of(name, " tf32 tensorop_s1688 "); }
 
 /* ---- operators: "aten::nonzero", "torchvision::nms" ---- */
 

@@ -66,6 +66,10 @@ unsigned gp_kernel_alignment(const char *name);
 bool gp_kernel_is_half_tensorop(const char *name);
 /* Of double precision and no other floating-point type, by its plain name, or a product's. */
 bool gp_kernel_is_double(const char *name);
+/* The same of single precision. */
+bool gp_kernel_is_single(const char *name);
+/* A product or convolution of 32 bits on matrix units, of which 10 bits of the mantissa count. */
+bool gp_kernel_is_tf32(const char *name);
 
 /* ---- operators ---- */
 

@@ -12,7 +12,8 @@ static const double REACHED = 0.8;      /* of the ceiling, as kernels with seque
 static const double BYTES_LEAST = 64e6; /* smaller kernels may be slow for other reasons */
 static const double ACCESS_PCT = 2;     /* of the busy time, lost */
 static const double MEMORY_PCT = 50;    /* of the busy time, for the storage type to matter */
-static const double FP32_PCT = 50;      /* of the bytes */
+static const double FP32_PCT = 50;      /* of their time */
+static const double TF32_PCT = 5;       /* of the busy time */
 static const double SAVED_LOW = 0.3, SAVED_HIGH = 0.5; /* of a kernel's time, by half of the bytes */
 static const double DOUBLE_PCT = 5, ALL_PCT = 50, DONATION_PCT = 5; /* of the busy time */
 
@@ -81,67 +82,100 @@ const struct gp_rule gp_rule_memory_access = {
 
 /* ---- 32 bits where 16 would do ---- */
 
+/* By item: is its name one of FP32? NULL unless most products are in TF32: of what those read, 10 bits of the
+ * mantissa count, as many as FP16 has. */
+static uint8_t *find_fp32_names(const struct gp_rule_ctx *c, const uint8_t *tf32)
+{
+    int64_t ns = 0, all = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        if (c->items[i].kind != GP_FRAME_GEMM || !gp_rule_is_here(c, i)) continue;
+        all += gp_rule_dur(c, i);
+        ns += tf32[i] ? gp_rule_dur(c, i) : 0;
+    }
+    bool most = 2 * ns > all && gp_pct(ns, c->busy_ns) >= TF32_PCT;
+    return most ? gp_rule_match_items(c, gp_kernel_is_single) : NULL;
+}
+
 /* Optimizers keep their states in FP32 deliberately. */
-static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item)
+static bool is_fp32(const struct gp_rule_ctx *c, uint32_t item, const uint8_t *named)
 {
     const struct gp_item_work *w = &c->work[item];
-    const char *name = gp_trace_str(c->t, c->t->configs.at[c->items[item].config].name);
-    return w->shaped && w->share.element.arith == GP_ARITH_FP32 && w->share.element.size == 4 &&
-           !gp_kernel_is_multi_tensor(name);
+    bool fp32 = w->shaped ? w->share.element.arith == GP_ARITH_FP32 && w->share.element.size == 4
+                          : named && named[item];
+    return fp32 && !gp_kernel_is_multi_tensor(gp_rule_name(c, item));
 }
 
 struct stored {
-    double bytes, fp32_bytes;
-    int64_t count, memory_ns;
-    uint32_t longest; /* item; UINT32_MAX none */
+    int64_t count, memory_ns, fp32_ns, tf32_ns; /* FP32 is memory-bound, TF32 products */
+    uint32_t longest;                           /* item */
 };
+
+/* KEPT: the part of TF32's time that 16 bits take. */
+static struct stored find_stored(const struct gp_rule_ctx *c, double kept, struct gp_suggestion *edits)
+{
+    struct stored sum = {0};
+    uint8_t *tf32 = gp_rule_match_items(c, gp_kernel_is_tf32), *named = find_fp32_names(c, tf32);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        int64_t dur = gp_rule_dur(c, i);
+        bool product = named && tf32[i];
+        if (!gp_rule_is_here(c, i) || (!product && c->work[i].bound.regime != GP_REGIME_MEMORY)) continue;
+        *(product ? &sum.tf32_ns : &sum.memory_ns) += dur;
+        if (!product && !is_fp32(c, i, named)) continue;
+        if (!sum.count++ || dur > gp_rule_dur(c, sum.longest)) sum.longest = i;
+        sum.fp32_ns += product ? 0 : dur;
+        gp_rule_edit_dur(edits, i, product ? dur : (int64_t)((double)dur * (1 - SAVED_LOW)),
+                         (int64_t)((double)dur * (product ? kept : 1 - SAVED_HIGH)));
+    }
+    edits->current_ns = sum.fp32_ns + sum.tf32_ns;
+    free(named);
+    free(tf32);
+    return sum;
+}
 
 static void check_low_precision(struct gp_rule_ctx *c)
 {
-    struct stored sum = {.longest = UINT32_MAX};
+    const struct gp_ceiling *of = c->s->ceilings.flops;
+    double tf32 = gp_ceiling_attainable(&of[GP_ARITH_TF32]), bf16 = gp_ceiling_attainable(&of[GP_ARITH_BF16]),
+           kept = tf32 > 0 && bf16 > tf32 ? tf32 / bf16 : 1;
     struct gp_suggestion edits = {0};
-    for (uint32_t i = 0; i < c->p->items.n; i++) {
-        const struct gp_item_work *w = &c->work[i];
-        if (w->bound.regime != GP_REGIME_MEMORY || !gp_rule_is_here(c, i)) continue;
-        int64_t dur = gp_rule_dur(c, i);
-        sum.memory_ns += dur;
-        sum.bytes += w->share.bytes_high;
-        if (!is_fp32(c, i)) continue;
-        sum.count++;
-        edits.current_ns += dur;
-        sum.fp32_bytes += w->share.bytes_high;
-        if (sum.longest == UINT32_MAX || dur > gp_rule_dur(c, sum.longest)) sum.longest = i;
-        gp_rule_edit_dur(&edits, i, (int64_t)((double)dur * (1 - SAVED_LOW)),
-                         (int64_t)((double)dur * (1 - SAVED_HIGH)));
-    }
-    bool enough = sum.longest != UINT32_MAX && gp_pct(sum.memory_ns, c->busy_ns) >= MEMORY_PCT &&
-                  100 * sum.fp32_bytes >= FP32_PCT * sum.bytes;
+    struct stored sum = find_stored(c, kept, &edits);
+    double part = gp_pct(sum.fp32_ns, sum.memory_ns);
+    bool enough =
+        sum.fp32_ns && gp_pct(sum.memory_ns + sum.tf32_ns, c->busy_ns) >= MEMORY_PCT && part >= FP32_PCT;
     struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
     if (!s) return;
-    double part = 100 * sum.fp32_bytes / sum.bytes;
     s->operation = gp_rule_item_label(c, sum.longest);
-    s->resource_low_ns = (int64_t)(SAVED_LOW * (double)s->current_ns);
-    s->resource_high_ns = (int64_t)(SAVED_HIGH * (double)s->current_ns);
-    s->description = gp_rule_text(
-        c, "The kernels are memory-bound, and %.0f%% of what they move is FP32: %lld kernels per step, %s",
-        part, (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
+    s->resource_low_ns = gp_rule_per_step(c, (int64_t)(SAVED_LOW * (double)sum.fp32_ns));
+    s->resource_high_ns =
+        gp_rule_per_step(c, (int64_t)(SAVED_HIGH * (double)sum.fp32_ns + (1 - kept) * (double)sum.tf32_ns));
+    s->description =
+        gp_rule_text(c,
+                     "%s and %.0f%% of the time of memory-bound kernels is that of FP32 tensors: %lld "
+                     "kernels per step, %s",
+                     sum.tf32_ns ? "Products are in TF32," : "The kernels are memory-bound,", part,
+                     (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_rule_text(c,
                              "keep activations in bfloat16 or float16%s, with FP32 for the "
                              "optimizer states and for sums",
                              gp_rule_in(c, " (autocast, model.to)", "", ""));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
-    gp_rule_evidence_pct(s, "of_bytes", part);
+    gp_rule_evidence_pct(s, "of_memory_bound", part);
     gp_rule_evidence_pct(s, "memory_of_busy", gp_pct(sum.memory_ns, c->busy_ns));
+    gp_rule_evidence_ns(s, "tf32_products", gp_rule_per_step(c, sum.tf32_ns));
 }
 
 const struct gp_rule gp_rule_low_precision = {
     .name = "low_precision",
     .type = GP_SUGGEST_MEMORY,
-    .summary = "FP32 tensors in a memory-bound program",
-    .needs = "operators with shapes and types (record_shapes), device ceilings",
-    .threshold = "memory-bound kernels take 50% of the busy time, and FP32 is 50% of their bytes",
-    .guard = "optimizer states",
-    .formula = "half of the bytes, which saves 30 to 50% of these kernels' time",
+    .summary = "FP32 tensors in a memory-bound program, or beside products in TF32",
+    .needs = "operators with shapes and types (record_shapes), or products in TF32 by their names; device "
+             "ceilings",
+    .threshold = "memory-bound kernels and products in TF32 take 50% of the busy time, and FP32 takes 50% of "
+                 "the time of the memory-bound ones",
+    .guard = "optimizer states; names without shapes, unless most products are in TF32, whose mantissa has "
+             "10 bits, like that of FP16",
+    .formula = "half of the bytes, which saves 30 to 50% of the time of memory-bound kernels; at most also "
+               "what the rate of 16 bits is above TF32's",
     .assumes = "16 bits are precise enough for these kernels' data",
     .check = "compare the losses of both runs; record again and run trace-diff: expect these kernels "
              "to be faster",

@@ -77,6 +77,14 @@ TEST(test_kernels)
     assert_false(
         gp_kernel_is_double("void at::native::reduce_kernel<512, ReduceOp<float, Mean<float, double>>>()"));
     assert_false(gp_kernel_is_double("double_buffered_copy"));
+    assert_true(gp_kernel_is_single("void nchwToNhwcKernel<float, float, float, false, true, (Type)0>(int)"));
+    assert_true(gp_kernel_is_single("cupy_add__float32_float_float32"));
+    assert_false(gp_kernel_is_single("void f<c10::BFloat16, float>(c10::BFloat16 const*, float*)"));
+    assert_false(gp_kernel_is_single("void reduce_kernel<512, ReduceOp<float, Mean<float, double>>>()"));
+    assert_true(gp_kernel_is_tf32("sm90_xmma_fprop_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_cudnn"));
+    assert_true(gp_kernel_is_tf32("cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align4"));
+    assert_false(gp_kernel_is_tf32("cutlass_75_tensorop_bf16_s1688gemm_bf16_256x64_16x4_nn_align4"));
+    assert_false(gp_kernel_is_tf32("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x64x8_ffma_cublas"));
 }
 
 TEST(test_loops_of_xla)
