@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/cost/pointwise.h"
 #include "analyze/names/names.h"
@@ -72,6 +73,8 @@ static bool scatters(const char *name)
     return gp_name_has_one_of(name, " indexFunc scatter index_put index_add indexing_backward ");
 }
 
+static bool joins_of_xla(const char *name) { return strstr(name, "concatenate_fusion") != NULL; }
+
 static bool moves(const struct gp_rule_ctx *c, uint32_t item, gp_rule_match *direction)
 {
     return c->items[item].kind == GP_FRAME_MEMCPY && direction(gp_rule_name(c, item)) &&
@@ -90,7 +93,7 @@ static void add_item(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     loop->gathers += gp_name_has_one_of(name, " gather index_elementwise indexSelect ");
     loop->scatters += scatters(name);
     loop->backward += c->items[item].backward;
-    loop->joins += gp_kernel_joins(name);
+    loop->joins += gp_kernel_joins(name) || joins_of_xla(name);
     loop->recurrent += gp_kernel_is_recurrent(name);
     loop->own += gp_kernel_is_pytorch(name);
     loop->aside += c->items[item].kind == GP_FRAME_MEMCPY && gp_copy_on_device(name);
@@ -113,16 +116,28 @@ static void add_pass(const struct gp_rule_ctx *c, struct gp_loop *loop, uint32_t
     else if (*after && (*after)++ == GRADIENT_WORK) loop->passes++;
 }
 
-/* Do kernels after LAST join a tensor of each of COUNT turns? Of a grid's rows, each copies one. */
+static int64_t threads_of(const struct gp_rule_ctx *c, uint32_t item)
+{
+    const struct gp_config *k = &c->t->configs.at[c->items[item].config];
+    return gp_mul_saturated(gp_rule_blocks(c, item),
+                            gp_mul_saturated(gp_mul_saturated(k->block[0], k->block[1]), k->block[2]));
+}
+
+/* Do kernels after LAST join a tensor of each of COUNT turns? Of a grid's rows, each copies one; XLA's have
+ * as many threads as LAST had in all turns. */
 static bool is_joined(const struct gp_rule_ctx *c, uint32_t last, uint32_t count)
 {
-    uint32_t tensors = 0;
+    int64_t tensors = 0, of_one = threads_of(c, last);
     for (uint32_t i = last + 1; i <= last + JOIN_WITHIN && i < c->p->items.n; i++) {
         if (c->p->items.at[i].step != c->p->items.at[last].step) break;
-        if (gp_kernel_joins(gp_rule_name(c, i))) tensors += c->t->configs.at[c->items[i].config].grid[1];
+        const char *name = gp_rule_name(c, i);
+        if (gp_kernel_joins(name))
+            tensors = gp_add_saturated(tensors, c->t->configs.at[c->items[i].config].grid[1]);
+        else if (joins_of_xla(name) && of_one > 0 && threads_of(c, i) % of_one == 0)
+            tensors = gp_add_saturated(tensors, threads_of(c, i) / of_one);
         else if (tensors) break;
     }
-    return tensors >= count && tensors <= count + JOIN_OTHERS;
+    return tensors >= count && tensors <= (int64_t)count + JOIN_OTHERS;
 }
 
 static void find_facts(const struct gp_rule_ctx *c, const struct gp_loops *l, struct gp_loop *loop,

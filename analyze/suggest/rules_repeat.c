@@ -420,7 +420,9 @@ static void check_repeated_work(struct gp_rule_ctx *c)
         s->description =
             gp_rule_text(c, "The same %u launches run %lld times per step, %s: %s", sum.longest->period,
                          (long long)gp_rule_per_step(c, sum.turns), w->after, turn_text(c, &sum));
-        if (w->action) s->change = 0, s->action = gp_rule_text(c, "%s", w->action);
+        const char *vmap = "compute all turns of the loop at once, with jax.vmap of what a turn does";
+        bool collected = c->jax && w == words_of(COLLECTED);
+        if (w->action) s->change = 0, s->action = gp_rule_text(c, "%s", collected ? vmap : w->action);
         if (possible) describe_possible(c, s, w, &graph);
         else
             s->assumes = gp_rule_text(c, "%ss differ in nothing but their size, and fit in memory together",

@@ -422,6 +422,60 @@ static void cached_layers(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
+/* A kernel of XLA with so many blocks of 128 threads. */
+static void fusion_of(struct program *p, const char *name, uint32_t blocks)
+{
+    host(p, 20 * US), kernel_of(p, name, blocks, 2 * US);
+    struct gp_events *gpu = &p->t.events[GP_GPU];
+    struct gp_config c = *gp_gpu_config(&p->t, gpu->n - 1);
+    c.block[0] = 128, c.block[1] = c.block[2] = 1;
+    gp_set_config(gpu, gpu->n - 1, gp_trace_config(&p->t, &c));
+}
+
+/* A compiled function of JAX for each of 12 members; XLA joins so many BLOCKS. */
+static void members(struct program *p, uint32_t blocks, const char *name)
+{
+    for (int i = 0; i < 12; i++) {
+        fusion_of(p, "loop_dynamic_slice_fusion", 8), fusion_of(p, "loop_multiply_fusion", 1);
+        fusion_of(p, "loop_add_fusion", 8);
+    }
+    fusion_of(p, name, blocks);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void ensemble(struct program *p) { members(p, 12 * 8, "loop_concatenate_fusion"); }
+
+static void joins_others(struct program *p) { members(p, 30 * 8, "loop_concatenate_fusion"); }
+
+static void joins_no_whole(struct program *p) { members(p, 12 * 8 + 1, "loop_concatenate_fusion"); }
+
+static void goes_on(struct program *p) { members(p, 12 * 8, "loop_subtract_fusion"); }
+
+/* As dense layers do. */
+static void joins_in_each(struct program *p)
+{
+    for (int i = 0; i < 12; i++)
+        fusion_of(p, "loop_add_fusion", 8), fusion_of(p, "input_concatenate_fusion", 8);
+    fusion_of(p, "loop_concatenate_fusion", 12 * 8);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+TEST(results_that_xla_puts_together)
+{
+    struct program p;
+    run(&p, ensemble);
+    const struct gp_suggestion *s = said(&p, "repeated_work");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "jax.vmap"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a turn"));
+    assert_int_equal(evidence_of(s, "turns"), 12);
+    end(&p);
+    is_silent(joins_others, "repeated_work");
+    is_silent(joins_no_whole, "repeated_work");
+    is_silent(goes_on, "repeated_work");
+    is_silent(joins_in_each, "repeated_work");
+}
+
 TEST(turns_whose_results_are_put_together)
 {
     static void (*const steps[])(struct program *) = {heads, bodies};
