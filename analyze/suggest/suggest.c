@@ -18,7 +18,8 @@
 
 enum {
     STEPS_FEW = 3,
-    NOTE_PARTS = 3, /* of a step: a recorder that adds less is not worth a note */
+    NOTE_PARTS = 3,  /* of a step: a recorder that adds less is not worth a note */
+    SAID_PARTS = 10, /* of a step: what is said of the rest of it matters more */
 };
 
 #define X(rule) &gp_rule_##rule,
@@ -172,14 +173,16 @@ static void note_capture(struct gp_rule_ctx *c)
         gp_rule_note(c, gp_rule_text(c, "%llu events were lost while recording", (unsigned long long)lost));
 }
 
-/* What to record of a kernel that is most of the GPU's work, if nothing else is said and nothing is known. */
+/* What to record of a kernel that is most of the GPU's work, if nothing is known of it and what else is said
+ * saves less than a tenth of the step. */
 static void note_unknown_kernel(struct gp_rule_ctx *c)
 {
     const struct gp_suggest_kernel *k = c->s->kernels.at; /* the longest */
+    if (c->s->joint_high_ns > c->s->step.step_ns / SAID_PARTS) return;
     if (!c->s->kernels.n || k->known_ns || c->stalls.kernels.n || k->total_ns * 2 < c->gpu_ns) return;
     bool own = k->kind == GP_FRAME_ATTENTION &&
                !gp_name_has_one_of(gp_suggest_str(c->s, k->label), " : < _sm "); /* of no library */
-    if (k->kind != GP_FRAME_COMPUTE && !own) return;
+    if ((k->kind != GP_FRAME_COMPUTE && !own) || k->regime == GP_REGIME_OVERHEAD) return;
     gp_rule_note(
         c,
         gp_rule_text(c,
@@ -221,7 +224,7 @@ static void find_changes(struct gp_rule_ctx *c)
                                      "first, since whatever this rank saves, it waits longer instead",
                                      c->waits_pct));
     gp_rule_estimate(c);
-    if (!c->s->suggestions.n) note_unknown_kernel(c);
+    note_unknown_kernel(c);
     gp_stalls_release(&c->stalls);
     gp_loops_release(&loops);
     gp_chains_release(&chains);

@@ -418,6 +418,11 @@ test_expect_success 'pages that unified memory moves are launches that nobody mi
     trace-suggest -q "$samples/h200/managed.trace" >out && ! grep "no launch record" out && grep -F "Kernels (2, 4.20 ms) run with nothing beside" out
 '
 
+test_expect_success 'what to record of a kernel of which nothing is known, unless it is as short as an empty one' '
+    trace-suggest -q -f json "$samples/unseen/h200/perplexity.trace" >out && jq -e ".notes | any(test(\"loss_kernel takes 80% .*--pc-sample\"))" out &&
+    trace-suggest -q -f json "$samples/h200/twoproc_exec.trace" >out && jq -e ".notes | all(test(\"--pc-sample\") | not)" out
+'
+
 test_expect_success 'the page has the busy share that trace-hta has' '
     trace-hta -q "$GP_SOURCE/tests/cli/data/start_up.json" | grep "computing 34.9%, idle 65.1%" &&
     trace-suggest -q -f html "$GP_SOURCE/tests/cli/data/start_up.json" | grep "GPU busy</dt><dd><b>34.9%"

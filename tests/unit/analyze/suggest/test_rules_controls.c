@@ -117,8 +117,22 @@ static void many_own_kernels(struct program *p)
         host(p, 20 * US), kernel(p, i ? i > 1 ? "c" : "b" : "linear_kernel", 300 * US);
 }
 
+/* A copy that the host waits for is a small part of the step. */
+static void own_kernel_and_a_copy(struct program *p)
+{
+    own_kernel(p), copy(p, "Memcpy DtoH (Device -> Pageable)", 20 * US, 1 << 16, true), host(p, 20 * US);
+}
+
+/* Copies are as long as the kernel. */
+static void own_kernel_and_copies(struct program *p)
+{
+    own_kernel(p), copy(p, "Memcpy HtoD (Pageable -> Device)", 600 * US, 1 << 24, true), host(p, 200 * US);
+}
+
 TEST(what_to_record_of_a_kernel_that_no_name_explains)
 {
+    assert_true(notes(own_kernel_and_a_copy, "--pc-sample"));
+    assert_false(notes(own_kernel_and_copies, "--pc-sample"));
     assert_true(notes(own_kernel, "linear_kernel takes 100% of the GPU's time"));
     assert_true(notes(own_kernel, "--pc-sample"));
     assert_true(notes(own_attention, "--pc-sample"));
