@@ -25,8 +25,8 @@
     /* of rules_shape.c, rules_host.c, rules_constants.c, rules_memory.c, rules_ranks.c */                   \
     X(batching) X(routing) X(caching) X(memory_peak) X(data_parallel)                                        \
     /* rules_repeat.c, rules_recompute.c, rules_waste.c: they take the launches that they explain */         \
-    X(graph_messages) X(full_sort) X(pairwise_sums) X(unread_result) X(experts) X(round_trip)                \
-    X(repeated_work) X(recompute) X(scan_loop)                                                               \
+    X(graph_messages) X(full_sort) X(pairwise_sums) X(unread_result) X(dense_gradient) X(experts)            \
+    X(round_trip) X(repeated_work) X(recompute) X(scan_loop)                                                 \
     /* rules_anomaly.c, rules_decode.c */ X(anomaly_detection) X(cudnn_benchmark) X(no_cache)                \
     /* rules_stall.c */ X(stall_memory_access) X(stall_bank_conflicts) X(stall_barrier)                      \
     X(stall_dependent_chain) X(stall_busy_unit) X(stall_instructions) X(stall_spills)                        \

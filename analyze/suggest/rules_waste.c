@@ -1,7 +1,8 @@
 // Operators that do more than is used. Graph networks that write a message for each edge: rows are looked up
 // by the source of each edge, perhaps weighted, and added up by its target; a sparse matrix product does that
 // without the messages. Rows that are sorted, of which a few values are used. Results of which little is
-// read, arrays of all pairs that are only added up, and tensors that are joined again and again.
+// read, arrays of all pairs that are only added up, tensors that are joined again and again, and gradients
+// of embeddings that are nearly all zero.
 #include <stdlib.h>
 #include <string.h>
 #include "analyze/math/sums.h"
@@ -20,7 +21,11 @@ enum {
     USED_WITHIN = 4,  /* launches after a sort, which work on its result */
     USED_PART = 64, /* of a sort's time, the most of each; to read all that was sorted takes a 25th or more */
     SORT_LOW = 2,
-    SORT_HIGH = 16, /* parts of a sort's time that taking the largest values takes */
+    FILLED_WITHIN = 16,     /* launches before the rows of a gradient are added */
+    TOUCHED_PART = 16,      /* of a gradient */
+    SPARSE_LAUNCHES = 64,   /* to sort rows, to join equal ones and to update them */
+    PARAMETERS = 4 * 65536, /* bytes of a block of multi_tensor_apply */
+    SORT_HIGH = 16,         /* parts of a sort's time that taking the largest values takes */
 };
 
 enum role { OTHER, BETWEEN, LOOKUP, SUM };
@@ -221,6 +226,7 @@ enum {
     THREAD_READS = 8,  /* values, at most */
 };
 static const double RESULT_PCT = 1; /* of the busy time, to look at a result */
+static const double EMBEDDED = 0.5; /* of the parameters */
 
 enum part { PART_OTHER, PART_ADD, PART_MULTIPLY, PART_SQUARE, PART_SUM, PART_NORM, PART_ROWS };
 struct part_of {
@@ -501,4 +507,125 @@ const struct gp_rule gp_rule_unread_result = {
     .run = check_unread_result,
     .frames = "which show where it is read",
     .measured = true,
+};
+
+/* ---- gradients of embeddings that are nearly all zero ---- */
+
+/* The item that filled the gradient of an embedding with zeros, if item SCATTER then adds to less than a 16th
+ * of it, a thread for each element; UINT32_MAX. */
+static uint32_t filled_for(const struct gp_rule_ctx *c, uint32_t scatter)
+{
+    const uint32_t *block = c->t->configs.at[c->items[scatter].config].block;
+    double written = 4.0 * (double)gp_rule_blocks(c, scatter) * block[0] * block[1];
+    if (!strstr(gp_rule_name(c, scatter), "sum_and_scatter<") || !c->items[scatter].backward)
+        return UINT32_MAX;
+    for (uint32_t i = scatter; i-- && i + FILLED_WITHIN >= scatter && is_in_step(c, i, scatter);)
+        if (gp_pointwise_fills(gp_rule_name(c, i)))
+            return c->work[i].share.bytes_high >= TOUCHED_PART * written ? i : UINT32_MAX;
+    return UINT32_MAX;
+}
+
+static bool updates(const struct gp_rule_ctx *c, uint32_t item)
+{
+    return gp_kernel_is_multi_tensor(gp_rule_name(c, item)) && !c->items[item].backward;
+}
+
+struct dense {
+    int64_t count;
+    double filled, least, all; /* bytes of the gradients, of the smallest, of all parameters */
+    uint32_t longest;          /* item of the optimizer */
+};
+
+/* False: there are none, or all of them is needed: by other ranks, or to be added to another gradient of the
+ * same weights. */
+static bool find_dense(const struct gp_rule_ctx *c, struct dense *d, struct gp_suggestion *edits)
+{
+    *d = (struct dense){.longest = UINT32_MAX};
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        uint32_t fill = filled_for(c, i);
+        if (gp_class_of((enum gp_frame_kind)c->items[i].kind) == GP_CLASS_COMMUNICATION) return false;
+        if (updates(c, i) && (d->longest == UINT32_MAX || gp_rule_dur(c, i) > gp_rule_dur(c, d->longest)))
+            d->longest = i;
+        if (fill == UINT32_MAX) continue;
+        double bytes = c->work[fill].share.bytes_high;
+        if (!d->count++ || bytes < d->least) d->least = bytes;
+        d->filled += bytes;
+        edits->current_ns += gp_rule_dur(c, fill);
+        gp_rule_edit_all(edits, GP_EDIT_GONE, fill, 0);
+    }
+    if (!d->count || d->count < (int64_t)c->n_steps || d->longest == UINT32_MAX) return false;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const char *name = gp_rule_name(c, i);
+        bool adds = c->items[i].backward && strstr(name, "CUDAFunctor_add<");
+        if (adds && c->work[i].share.bytes_high >= 2 * d->least) return false;
+        if (!strcmp(name, gp_rule_name(c, d->longest))) d->all += PARAMETERS * (double)gp_rule_blocks(c, i);
+    }
+    return d->all > 0;
+}
+
+static void check_dense_gradient(struct gp_rule_ctx *c)
+{
+    struct gp_suggestion edits = {0};
+    struct dense d;
+    bool found = find_dense(c, &d, &edits);
+    double part = found && d.filled < d.all ? d.filled / d.all : 1;
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1);
+    uint32_t step = UINT32_MAX;
+    int64_t steps = (int64_t)c->n_steps, more = 0; /* host time in each step */
+    if (found)
+        more = gp_mul_saturated(gp_rule_usual_gap(c) +
+                                    c->p->replay.calls.at[c->p->items.at[d.longest].call].own_ns,
+                                SPARSE_LAUNCHES * d.count / steps);
+    for (uint32_t i = 0; i < c->p->items.n && found; i++) {
+        int64_t dur = gp_rule_dur(c, i), gone = (int64_t)((double)dur * part);
+        uint32_t call = c->p->items.at[i].call;
+        if (!updates(c, i)) continue;
+        calls[call] = 1;
+        edits.current_ns += gone;
+        gp_rule_edit_dur(&edits, i, dur - gone / 2, dur - gone);
+        if (c->p->items.at[i].step != step)
+            GP_VEC_PUSH(&edits.low, ((struct gp_edit){GP_EDIT_BEFORE, call,
+                                                      gp_add_saturated(c->calls[call].before_ns, more)}));
+        step = c->p->items.at[i].step;
+    }
+    bool enough =
+        found && edits.current_ns / steps > more && gp_pct(edits.current_ns, c->busy_ns) >= SHARE_PCT;
+    size_t others = c->s->suggestions.n;
+    if (enough && part > EMBEDDED) gp_rule_absorb(c, calls, " optimizer ", NULL);
+    bool absorbed = c->s->suggestions.n < others;
+    free(calls);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
+    if (!s) return;
+    s->operation = gp_rule_item_label(c, d.longest);
+    s->description = gp_rule_text(
+        c,
+        "Gradients of embeddings are filled with zeros and updated as a whole, %s: %s, where a batch "
+        "changes less than a 16th of them",
+        gp_rule_times(c, d.count), gp_rule_ns(c, s->current_ns));
+    if (absorbed)
+        s->action =
+            gp_rule_text(c, "%s; where all rows need their update, construct the optimizer with fused=True",
+                         gp_suggest_str(c->s, s->action));
+    gp_rule_evidence_count(s, "gradients", gp_rule_per_step(c, d.count));
+    gp_rule_evidence_pct(s, "of_parameters", 100 * part);
+}
+
+const struct gp_rule gp_rule_dense_gradient = {
+    .name = "dense_gradient",
+    .type = GP_SUGGEST_ALGORITHM,
+    .summary = "an optimizer updates whole embeddings, of which a batch reads few rows",
+    .needs = "kernel names and grids of PyTorch",
+    .threshold = "a gradient of 16 times what is added to it; 5% of the busy time, and more than 64 launches "
+                 "take",
+    .guard = "gradients that are added to others of their size, as of weights that the last product shares; "
+             "several ranks",
+    .action = "construct the embeddings with sparse=True, and update them with torch.optim.SparseAdam or SGD",
+    .change = "construct the embeddings with sparse=True",
+    .formula =
+        "the zeros go, and of the optimizer's time the part that these parameters are of all; at least "
+        "half of that, with 64 launches more for each embedding",
+    .assumes = "rows that a batch does not read need no update, which Adam and weight decay give them",
+    .expect = "shorter kernels of the optimizer",
+    .run = check_dense_gradient,
+    .frames = "which show the line",
 };

@@ -389,3 +389,83 @@ TEST(arrays_pass_by_the_host)
     assert_null(said(&p, "pageable_copy"));
     end(&p);
 }
+
+/* ---- gradients of embeddings ---- */
+
+#define ZEROS   VECTORIZED "FillFunctor<float>, std::array<char*, 1ul> >(int, at::native::FillFunctor<float>)"
+#define RADIX   "void cub::detail::radix_sort::DeviceRadixSortOnesweepKernel<long, long>(int)"
+#define SCATTER AT "(anonymous namespace)::sum_and_scatter<float, long>(long const*, float*)"
+#define SUM_OF                                                                                               \
+    VECTORIZED "CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>)"
+#define UPDATE AT "(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<3>, "
+#define LERP   UPDATE "TernaryOpScalarFunctor<float, 3, 3, 2>, LerpFunctor<float>, float>(int)"
+#define DIVIDE UPDATE "PointwiseOpScalarListFunctor<float, 4, 3, 0>, std::divides<float> >(int)"
+#define FUSED  UPDATE "FusedAdamMathFunctor<float, 4, (ADAM_MODE)0, false>, float const*, double>(int)"
+
+/* A gradient of ROWS rows of 64 numbers is filled, to eight of which each of BLOCKS blocks adds; AFTER:
+ * another kernel of the backward pass. */
+static void embedding(struct program *p, uint32_t rows, uint32_t blocks, const char *after)
+{
+    uint32_t main = p->main;
+    kernel(p, GEMM, 400 * US);
+    p->main = mk_thread(&p->t, p->t.tracks.at[main].process, 200);
+    kernel_by(p, RADIX, 2, 1, 10 * US), kernel_by(p, ZEROS, rows / 16, 1, 100 * US);
+    kernel_by(p, SCATTER, blocks, 1, 5 * US);
+    if (after) kernel_by(p, after, rows / 16, 1, 150 * US);
+    p->main = main;
+    host(p, 20 * US);
+}
+
+/* Two kernels for each quarter of 1024 x 65536 parameters. */
+static void adam(struct program *p)
+{
+    for (int i = 0; i < 4; i++) kernel_by(p, DIVIDE, 256, 1, 150 * US), kernel_by(p, LERP, 256, 1, 145 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+#define ROWS (512 * 1024) /* half of the parameters */
+#define MANY (ROWS / 64)  /* blocks that add to an eighth of them */
+
+static void films(struct program *p) { embedding(p, ROWS, 64, NULL), adam(p); }
+
+static void most_rows(struct program *p) { embedding(p, ROWS, MANY, NULL), adam(p); }
+
+static void tied(struct program *p) { embedding(p, ROWS, 64, SUM_OF), adam(p); }
+
+static void small_part(struct program *p) { embedding(p, ROWS / 64, 8, NULL), adam(p); }
+
+static void on_ranks(struct program *p)
+{
+    embedding(p, ROWS, 64, NULL), kernel(p, "ncclDevKernel_AllReduce_Sum_f32_RING_LL(int)", 50 * US), adam(p);
+}
+
+static void little_to_gain(struct program *p)
+{
+    for (int i = 0; i < 20; i++) embedding(p, 1024, 1, NULL);
+    kernel_by(p, FUSED, 100, 1, 20 * US), wait(p, "cudaDeviceSynchronize");
+}
+
+static void only_embeddings(struct program *p) { embedding(p, 2 * ROWS, 64, NULL), adam(p); }
+
+static void no_update(struct program *p) { embedding(p, ROWS, 64, NULL), wait(p, "cudaDeviceSynchronize"); }
+
+TEST(gradients_of_embeddings_that_are_nearly_all_zero)
+{
+    // 101 us of zeros, and half of 1,180 us of the optimizer; at least half of that, with 64 launches more
+    // that end while the device works
+    speaks(films, "dense_gradient", 101 * US + 295 * US, 101 * US + 590 * US);
+    is_silent(most_rows, "dense_gradient");
+    is_silent(no_update, "dense_gradient");
+    is_silent(tied, "dense_gradient");
+    is_silent(small_part, "dense_gradient"); // 110 us, and 64 launches take 256
+    is_silent(on_ranks, "dense_gradient");
+    is_silent(little_to_gain, "dense_gradient");
+    struct program p;
+    run(&p, films);
+    assert_non_null(said(&p, "optimizer"));
+    end(&p);
+    run(&p, only_embeddings);
+    assert_null(said(&p, "optimizer"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "dense_gradient")->action), "fused=True"));
+    end(&p);
+}
