@@ -79,39 +79,55 @@ static void keep_within(int64_t most_ns, int64_t *low, int64_t *high)
     if (*low > *high) *low = *high;
 }
 
-/* Nearly every measured change of this kind gained a certain part of the high end: the low end is that. Two
- * limits hold: the gain possible above LEAST_NS, and the saving of the high edits with a slow host, since a
- * step whose GPU has less to do may wait for the host instead. SURE: the saving of which that part is
- * certain. */
-static void raise_low_to_measured(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t least_ns,
-                                  const struct gp_unprofiled_saving *sure)
+/* What the replays say of a suggestion, and what bounds it. */
+struct replays {
+    struct saving saved;
+    int64_t least_ns;                 /* that the step takes after it */
+    bool of_host, gaps;               /* it changes no kernel; it may take long gaps */
+    int low_pct;                      /* error of SAVED, downwards */
+    struct gp_unprofiled_saving sure; /* the saving of which least_pct is certain */
+};
+
+/* The low end where nearly every measured change of this kind gained a certain part of the high end. Two
+ * limits hold: the gain possible, and the saving of the high edits with a slow host, since a step whose GPU
+ * has less to do may wait for the host instead. */
+static int64_t measured_low(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
+                            const struct replays *r, int64_t high_ns, int64_t noise_ns)
 {
-    if (s->unsure) return;
-    int64_t high = sure->more_ns / 100 * (100 + MORE_PCT) + c->noise_ns;
-    if (high > s->saving_high_ns || !s->sure.n) high = s->saving_high_ns;
-    int64_t low = high / 100 * s->rule->least_pct - c->noise_ns;
-    int64_t most = (c->s->step.unprofiled_low_ns - least_ns) / 100 * (100 - host_pct(c)) - c->noise_ns;
+    if (s->unsure) return 0;
+    int64_t high = r->sure.more_ns / 100 * (100 + MORE_PCT) + noise_ns;
+    if (high > high_ns || !s->sure.n) high = high_ns;
+    int64_t low = high / 100 * s->rule->least_pct - noise_ns;
+    int64_t most = (c->s->step.unprofiled_low_ns - r->least_ns) / 100 * (100 - host_pct(c)) - noise_ns;
     if (low > most) low = most;
-    most = gp_part(sure->slow_ns, 100 - MODEL_PCT, 100) - c->noise_ns;
-    if (low > most) low = most;
-    if (low <= s->saving_low_ns) return;
-    s->saving_low_ns = low;
-    s->formula =
-        gp_rule_text(c,
-                     "%s; at least %d%% of the most, which nearly every measured change of this kind gained "
-                     "where the host kept up",
-                     gp_suggest_str(c->s, s->formula), s->rule->least_pct);
+    most = gp_part(r->sure.slow_ns, 100 - MODEL_PCT, 100) - noise_ns;
+    return low < most ? low : most;
 }
 
 /* A change of the host's work cannot save host time held by loading data or by one long gap, whatever the
  * model leaves out. HIGH_NS: the high end of the replays. */
-static void exclude_held(const struct gp_rule_ctx *c, struct gp_suggestion *s, int64_t high_ns)
+static void exclude_held(const struct gp_rule_ctx *c, struct saving *s, int64_t high_ns)
 {
     int64_t most = gp_unprofiled_ideal_ns(c->unprofiled, c);
     if (high_ns > most) high_ns = most;
     most = high_ns + gp_part(most - high_ns, LEFT_PCT, 100); /* nothing takes no time */
-    if (s->saving_high_ns > most) s->saving_high_ns = most;
-    if (s->saving_low_ns > most) s->saving_low_ns = most;
+    if (s->high_ns > most) s->high_ns = most;
+    if (s->low_ns > most) s->low_ns = most;
+}
+
+/* The interval of S if two runs differ by NOISE_NS and what the host copies by MORE_NS. RAISED: its low end is
+ * what was measured. */
+static struct saving ends_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
+                             const struct replays *r, int64_t noise_ns, int64_t more_ns, bool *raised)
+{
+    struct saving e = bound_saving(c, r->saved, r->low_pct, noise_ns + more_ns, r->least_ns);
+    if (c->held_ns && !r->gaps && r->of_host) exclude_held(c, &e, r->saved.high_ns);
+    int64_t low = measured_low(c, s, r, e.high_ns, noise_ns);
+    *raised = low > e.low_ns;
+    if (*raised) e.low_ns = low;
+    keep_within(c->s->step.step_ns, &e.low_ns, &e.high_ns);
+    if (s->limit_ns > 0) keep_within(s->limit_ns, &e.low_ns, &e.high_ns);
+    return e;
 }
 
 /* ---- priority, and what to record next ---- */
@@ -129,11 +145,14 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
-/* The expected saving: the middle of the interval, which is nearer to what was measured than the middle of
- * the likely replays. A rule that was never compared with a measurement gets a quarter of the way. */
-static int64_t expected_of(const struct gp_rule *rule, int64_t low_ns, int64_t high_ns)
+/* The expected saving: the middle of the interval QUIET, in which two runs do not differ. That is nearer to
+ * what was measured than the middle of the likely replays. A rule that was never compared with a measurement
+ * gets a quarter of the way. */
+static int64_t expected_of(const struct gp_suggestion *s, struct saving quiet)
 {
-    return low_ns + (high_ns - low_ns) / (rule->measured ? 2 : UNMEASURED_PART);
+    int64_t ns = quiet.low_ns + (quiet.high_ns - quiet.low_ns) / (s->rule->measured ? 2 : UNMEASURED_PART);
+    if (ns < s->saving_low_ns) ns = s->saving_low_ns;
+    return ns < s->saving_high_ns ? ns : s->saving_high_ns;
 }
 
 /* The recording that would narrow a wide interval: the step's time without the recorder, where that makes a
@@ -185,24 +204,26 @@ static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
         int64_t twice = gp_mul_saturated(replayed.high_ns, 2);
         replayed.high_ns = high.fastest_after_ns < twice ? high.fastest_after_ns : twice;
     }
-    int64_t least_ns = gp_unprofiled_least_ns(c, s), noise_ns = c->noise_ns;
-    bool of_host = least_ns == gp_rule_per_step(c, c->busy_ns);
-    if (transfer)
-        noise_ns += gp_part(s->current_ns, HOST_NOISE_PCT, 100); /* the host copies pageable memory */
-    struct saving bound = bound_saving(c, replayed,
-                                       transfer  ? HOST_PCT
-                                       : of_host ? host_pct(c)
-                                                 : MODEL_PCT,
-                                       noise_ns, least_ns);
-    s->saving_low_ns = bound.low_ns;
-    s->saving_high_ns = bound.high_ns;
-    if (c->held_ns && !gaps && of_host) exclude_held(c, s, replayed.high_ns);
-    struct gp_unprofiled_saving sure =
-        s->sure.n ? gp_unprofiled_saved(c->unprofiled, c, s->sure.at, s->sure.n, gaps) : high;
-    raise_low_to_measured(c, s, least_ns, &sure);
-    keep_within(step->step_ns, &s->saving_low_ns, &s->saving_high_ns);
-    if (s->limit_ns > 0) keep_within(s->limit_ns, &s->saving_low_ns, &s->saving_high_ns);
-    s->saving_ns = expected_of(s->rule, s->saving_low_ns, s->saving_high_ns);
+    struct replays r = {replayed, .least_ns = gp_unprofiled_least_ns(c, s), .gaps = gaps,
+                        .low_pct = MODEL_PCT, .sure = high};
+    r.of_host = r.least_ns == gp_rule_per_step(c, c->busy_ns);
+    if (r.of_host) r.low_pct = host_pct(c);
+    if (transfer) r.low_pct = HOST_PCT;
+    if (s->sure.n) r.sure = gp_unprofiled_saved(c->unprofiled, c, s->sure.at, s->sure.n, gaps);
+    bool raised;
+    struct saving quiet = ends_of(c, s, &r, 0, 0, &raised);
+    /* the host copies pageable memory */
+    int64_t more_ns = transfer ? gp_part(s->current_ns, HOST_NOISE_PCT, 100) : 0;
+    struct saving ends = ends_of(c, s, &r, c->noise_ns, more_ns, &raised);
+    s->saving_low_ns = ends.low_ns;
+    s->saving_high_ns = ends.high_ns;
+    if (raised)
+        s->formula = gp_rule_text(
+            c,
+            "%s; at least %d%% of the most, which nearly every measured change of this kind gained "
+            "where the host kept up",
+            gp_suggest_str(c->s, s->formula), s->rule->least_pct);
+    s->saving_ns = expected_of(s, quiet);
     s->ceiling_ns = replayed.high_ns;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
         s->ceiling_ns = gp_unprofiled_saved(c->unprofiled, c, s->free.at, s->free.n, true).more_ns;

@@ -10,7 +10,9 @@
 enum {
     /* of the host's time may be an unknown recorder's, if the user measured the step */
     ANY_PCT = 90,
-    TRIES = 24, /* of the part of the cost that fits a measured step */
+    TRIES = 16, /* of the part of the cost that fits a measured step */
+    /* by which such a step may be off; where the GPU decides how long it is, it tells little of the host */
+    FITS_PCT = 1,
 };
 static const double PART_MOST = 1.7; /* times the most that was measured elsewhere */
 
@@ -118,20 +120,20 @@ static void begin_model(struct gp_unprofiled_model *m, const struct gp_unprofile
     m->replay.items.at = m->items.at;
 }
 
-/* The part of the cost with which a step takes UNPROFILED_NS. If the largest is too little, the host was
- * slower for other reasons as well: all of its time becomes shorter. */
-static void fit(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t unprofiled_ns)
+/* M with the part of the cost with which a step takes UNPROFILED_NS. If the largest is too little, the host
+ * was slower for other reasons as well: all of its time becomes shorter. */
+static void fit(struct gp_unprofiled_model *m, const struct gp_unprofiled *b, const struct gp_rule_ctx *c,
+                int64_t unprofiled_ns)
 {
     double most = b->recorder ? PART_MOST : 1, low = 0, high = 1;
-    take_out(&b->most, b, c, b->cost_ns, most, 1);
-    bool slower = b->most.step_ns > unprofiled_ns;
+    take_out(m, b, c, b->cost_ns, most, 1);
+    bool slower = m->step_ns > unprofiled_ns;
     for (int i = 0; i < TRIES; i++) {
         double middle = (low + high) / 2;
-        take_out(&b->most, b, c, b->cost_ns, slower ? most : middle * most, slower ? 1 - middle : 1);
-        if (b->most.step_ns > unprofiled_ns) low = middle;
+        take_out(m, b, c, b->cost_ns, slower ? most : middle * most, slower ? 1 - middle : 1);
+        if (m->step_ns > unprofiled_ns) low = middle;
         else high = middle;
     }
-    b->same = true;
 }
 
 /* How long a step takes when nobody records, as the recorder timed it; 0: it did not, or not these steps. */
@@ -161,7 +163,10 @@ void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, i
     b->step_ns = given_ns > 0 ? given_ns : timed_step(c, &b->other_ns);
     if (b->step_ns > 0) {
         b->source = given_ns > 0 ? GP_UNPROFILED_GIVEN : GP_UNPROFILED_MEASURED;
-        fit(b, c, b->step_ns + (c->replay_step_ns - c->s->step.step_ns));
+        int64_t ns = b->step_ns + (c->replay_step_ns - c->s->step.step_ns), off = ns / 100 * FITS_PCT;
+        fit(&b->least, b, c, ns + off);
+        fit(&b->most, b, c, ns - off);
+        b->same = false;
     } else if (b->recorder) {
         take_out(&b->least, b, c, least, 1, 1);
         take_out(&b->most, b, c, b->cost_ns, 1, 1);

@@ -43,8 +43,8 @@ struct gp_unprofiled_saving {
 };
 
 /* GIVEN_NS: how long a step takes without a recorder, 0: not given. If it is, or else if the recorder timed
- * steps while it did not record, both models are the one that takes so long, or as near as the host's time
- * can be made to. Needs c->calls and the view. O(events + calls + items). */
+ * steps while it did not record, the models are those that take 1% more and less, or as near as the
+ * host's time can be made to. Needs c->calls and the view. O(events + calls + items). */
 void gp_unprofiled_build(struct gp_unprofiled *b, const struct gp_rule_ctx *c, int64_t given_ns);
 void gp_unprofiled_release(struct gp_unprofiled *b);
 
