@@ -162,7 +162,9 @@ int gp_app_counters(struct gp_app *f, const char *path, struct gp_trace *t, stru
     f->commands = commands;
     if (!failed && !t->events[GP_METRIC].n) {
         failed = gp_fail(err, GP_E_FORMAT, -1,
-                         "%s: no hardware counters: record it with gpuprof-collect --metrics roofline", path);
+                         "%s: no hardware counters: record it with gpuprof-collect --metrics roofline, "
+                         "or why for stalls",
+                         path);
         gp_trace_release(t);
     }
     if (failed) memset(t, 0, sizeof *t);

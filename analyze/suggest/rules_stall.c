@@ -86,8 +86,7 @@ static void check_stalls(struct gp_rule_ctx *c)
         .assumes = "all launches of the kernel stall alike",                                                 \
         .expect = "a shorter kernel",                                                                        \
         .run = check_stalls,                                                                                 \
-        .to_know =                                                                                           \
-            "record more samples, or count bytes and operations (gpuprof-collect --metrics roofline)",       \
+        .to_know = "record more samples, or count what the kernel does (gpuprof-collect --metrics why)",     \
     };
 GP_STALL_CAUSES(X)
 #undef X

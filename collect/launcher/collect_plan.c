@@ -194,7 +194,7 @@ static int set_metrics(struct gp_collect_plan *p, const struct gp_collect_opts *
                        "--metrics: cannot be combined with --last, --hub or --graphs graph");
     if (o->metrics_passes > 100) return gp_fail(err, GP_E_USAGE, -1, "--metrics-passes: 100 at most");
     if (strlen(o->metrics) >= sizeof m->set)
-        return gp_fail(err, GP_E_USAGE, -1, "--metrics: the list is too long");
+        return gp_fail(err, GP_E_USAGE, -1, "--metrics: %zu characters at most", sizeof m->set - 1);
     if (set_metrics_per(m, o->metrics_per, o->no_nvtx, err)) return -1;
     if (m->per == GP_MEASURE_RANGES && o->metrics_passes > 1)
         return gp_fail(err, GP_E_USAGE, -1,

@@ -410,7 +410,7 @@ test_expect_success 'what is measured and what is modelled is in the text and on
 
 test_expect_success 'a trace without counters cannot lend any' '
     test_expect_code 2 trace-suggest --counters "$measured/timing.trace" "$measured/step.trace" >out 2>err && test_must_be_empty out &&
-    grep "timing.trace: no hardware counters: record it with gpuprof-collect --metrics roofline" err &&
+    grep "timing.trace: no hardware counters: record it with gpuprof-collect --metrics roofline, or why for stalls" err &&
     test_expect_code 2 trace-suggest --counters nowhere.trace "$measured/step.trace" 2>err && grep "nowhere.trace" err
 '
 

@@ -108,7 +108,8 @@ test_expect_success 'misuse is refused before the command runs' '
     status_of $collect --metrics basic --last 1 -o t $app launch 3 && test $status = 125 &&
     status_of $collect --metrics-passes 2 -o t $app launch 3 && test $status = 125 && grep "requires --metrics" err &&
     status_of $collect --metrics basic --metrics-per range --metrics-passes 2 $app launch 3 && test $status = 125 &&
-    status_of $collect --metrics basic --metrics-per nothing $app launch 3 && test $status = 125
+    status_of $collect --metrics basic --metrics-per nothing $app launch 3 && test $status = 125 &&
+    status_of $collect --metrics "$(printf "%0600d" 0)" $app launch 3 && test $status = 125 && grep -e "--metrics: 599 characters at most" err
 '
 
 test_expect_success '--list-metrics needs no GPU; an unknown chip is an error' '
