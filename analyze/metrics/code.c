@@ -174,25 +174,18 @@ static void await(const struct gp_code *code, size_t i, const uint32_t last[ENDS
     }
 }
 
-/* Of each register, and each uniform one, which argument its value was made of, and of which load, and 1. */
+/* Of each register, and each uniform one, which argument its value was made of, and of which load, and 1; of
+ * each predicate, which load. */
 struct roots {
-    uint32_t of[2][0x100], loaded[2][0x100];
+    uint32_t of[2][0x100], loaded[2][0x100], tested[8];
 };
 
 /* What instruction I reads: two registers, and a third, a uniform one or a constant between them. The pointer
  * comes last. */
 static void follow_root(const struct gp_code *code, size_t i, struct roots *r)
 {
-    enum {
-        IADD3 = 0x10,
-        LEA,
-        ISETP = 0xc,
-        IMAD_WIDE = 0x25,
-        ULDC = 0xb9,
-        ALU = 0x100,
-        LDC = 0x182,
-        WIDE = 5
-    };
+    enum { IADD3 = 0x10, LEA, IMAD_WIDE = 0x25, ULDC = 0xb9, ALU = 0x100, LDC = 0x182, WIDE = 5 };
+    enum { SEL = 0x7, FSETP = 0xb, ISETP };
     enum { ALL = 1, CONSTANT_LAST = 3, CONSTANT = 5, UNIFORM, UNIFORM_LAST, ARGUMENTS = 0x160, BANK_AT = 54 };
     const uint64_t low = word(code, i, 0), high = word(code, i, 1);
     const uint32_t what = operation(code, i), form = low >> 9 & 7, place = low >> 38 & 0xffff;
@@ -211,9 +204,13 @@ static void follow_root(const struct gp_code *code, size_t i, struct roots *r)
     uint32_t *made = r->loaded[uniform], loaded = 0;
     for (int k = 0; k < (form == ALL ? 3 : 2); k++)
         if (made[from[k]] > loaded) loaded = made[from[k]];
-    if ((what < ALU && what != ISETP) || load || loads)
+    const uint32_t guard = low >> 12 & 7, chosen = what == SEL ? r->tested[high >> 23 & 7] : 0;
+    if (r->tested[guard] > loaded) loaded = r->tested[guard]; /* so its value depends on that load */
+    if (chosen > loaded) loaded = chosen;
+    if (what == FSETP || what == ISETP) r->tested[high >> 17 & 7] = loaded;
+    else if (what < ALU || load || loads)
         r->of[uniform][to] = loads ? 0 : root, made[to] = loads ? (uint32_t)i + 1 : loaded;
-    r->of[0][0xff] = r->of[1][0x3f] = r->of[1][0xff] = r->loaded[0][0xff] = 0; /* zero */
+    r->of[0][0xff] = r->of[1][0x3f] = r->of[1][0xff] = r->loaded[0][0xff] = r->tested[7] = 0; /* none */
 }
 
 /* Of each instruction what it does, who wrote the register of its address, its loop (of branches back the

@@ -26,7 +26,8 @@ static const double QUEUED = 2;                         /* times that: what wait
 static const double FEW_WARPS = 0.25;                   /* of those that fit, that hide little */
 static const double IDLE_LEAST = 0.3, IDLE_ERROR = 0.1, /* of multiprocessors: blocks are too few */
     SAMPLES_MISSED = 1.5; /* times as many there were, where issue slots are full */
-static const double ERROR_MOST = 0.03, NORMAL_95 = 1.96; /* 3 points */
+static const double NARROW = 0.18, WIDE = 0.4, SHIFT = 0.65, HIGH_ERROR = 0.1; /* of intervals */
+static const double ERROR_MOST = 0.03, NORMAL_95 = 1.96;                       /* 3 points */
 /* Where there are counters. */
 static const double SPREAD = 1.5;          /* times the sectors that are needed: lanes lie apart */
 static const double ALIKE = 0.8;           /* of the bytes that another line loads: the same ones */
@@ -114,6 +115,7 @@ static uint32_t kernel_of(struct find *f, gp_sid name)
         .occupancy = NAN,
         .waves = NAN,
         .memory = NAN,
+        .l1 = NAN,
         .lanes = NAN,
         .cause = GP_STALL_CAUSE_COUNT};
     GP_VEC_PUSH(&f->s->kernels, one);
@@ -387,6 +389,7 @@ struct sums {
     double bytes, once;       /* per sample; once: what memory has to give or take, whatever caches have */
     double twice;             /* of these, at least, are read again */
     double bytes_error;       /* 95%, as a part of them; NAN: the code is not known */
+    bool diverges;            /* half of the instructions and more are in such loops */
 };
 
 /* Does X wait in the queue of CAUSE? All that waits for memory goes through one queue of the multiprocessor,
@@ -396,6 +399,8 @@ static bool waits_behind(const struct sample *x, enum gp_stall_cause cause)
     const uint32_t memory =
         1U << GP_CAUSE_MEMORY | 1U << GP_CAUSE_ATOMICS | 1U << GP_CAUSE_SPILLS | 1U << GP_CAUSE_SHARED;
     const enum gp_stall_cause own = cause_of(x);
+    if (cause == GP_CAUSE_UNIT && (own == cause || own == GP_CAUSE_SHARED || own == GP_CAUSE_BARRIER))
+        return true; /* and barriers are late by that */
     if (own == cause) return causes[cause].cycles > 0;
     return x->op < GP_OP_COUNT && memory >> cause & 1 &&
            (memory >> own & 1 || x->reason == GP_STALL_SHORT_SCOREBOARD || x->reason == GP_STALL_MIO);
@@ -470,6 +475,7 @@ static struct sums sums_of(const struct gp_stalled *k, const struct sample *x, s
         known = true;
     }
     s.bytes = s.wide[GP_OP_LOAD] + s.wide[GP_OP_STORE];
+    s.diverges = 2 * s.diverging * (double)k->samples >= (double)k->issued;
     find_once(&s, k, x, n);
     s.bytes_error = !known ? NAN : accesses > 0 ? NORMAL_95 / sqrt(accesses) : 0;
     return s;
@@ -609,85 +615,143 @@ static struct taken taken_of(const struct find *f, const struct gp_stalled *k, c
     return t;
 }
 
-/* What bounds the time that is left, once the stalls S of the line are mended for CAUSE. */
-static void bound_stall(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n,
-                        enum gp_stall_cause cause, const struct stall *s, const struct stall *loads,
-                        const struct sums *sums, const struct taken *taken, bool queued)
+/* The stalls of a line that are mended, and what is known of them. */
+struct mend {
+    enum gp_stall_cause cause;
+    const struct stall *s, *loads; /* of the line, in CAUSE and for memory */
+    const struct sums *sums;
+    const struct taken *taken;
+    double issued, issue, slots; /* samples that issued; cycles in which a warp did; and at least */
+    bool queued;                 /* loads wait for other loads */
+    bool again;                  /* bytes are read again, as memory could not give as many */
+    double least, most;          /* the time that is left, by other stalls and issue slots */
+    double kept, turns;          /* instructions that stay; time in which lanes take turns in shared memory */
+};
+
+/* Without local memory only other instructions stay, of which fewer warps may fit. */
+static void leave_spills(const struct gp_stalled *k, struct mend *m, double others)
 {
-    const double all = (double)k->samples, issue = 1 - (double)k->latency / all,
-                 issued = (double)k->issued / all, least_slots = least_issue(k) * (1 - ISSUE_ERROR);
-    const bool memory = cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SPILLS;
-    double others = 1 - issued - sums->unselected - s->stalled, kept = 1;
-    double once = 0, accessed = memory_part(f, k, memory ? sums->bytes : sums->once);
-    if (isnan(sums->bytes_error)) accessed = NAN;
-    bool again = memory && accessed > 1; /* so caches have it */
-    if (accessed <= 1)                   /* of a narrower type, half */
-        once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST /
-               (cause == GP_CAUSE_UNIT ? 2 : 1);
-    else if (!memory) accessed = 0; /* the other stalls stay */
-    double least = larger(least_slots, issued + others - larger(sums->behind - s->stalled, 0));
-    if (again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE || cause == GP_CAUSE_BARRIER)
-        least = larger(least_slots * (1 - sums->here / larger(issued, sums->here)),
-                       issued - sums->here + sums->elsewhere); /* the whole line may go */
+    const struct sums *sums = m->sums;
+    const double rest = m->issued - sums->local_issued + others + m->s->stalled - sums->local_stalled,
+                 words = k->local_bytes / (double)sizeof(uint32_t);
+    m->kept = m->issued > 0 ? 1 - sums->local_issued / m->issued : 0;
+    m->least = m->slots * m->kept;
+    m->most = larger(m->issue * m->kept / REACHED, rest * (k->registers ? 1 + words / k->registers : 1));
+}
+
+/* What other stalls and issue slots leave. */
+static void leave_stalls(const struct gp_stalled *k, const struct sample *of, size_t n, struct mend *m)
+{
+    const enum gp_stall_cause cause = m->cause;
+    const struct sums *sums = m->sums;
+    double others = 1 - m->issued - sums->unselected - m->s->stalled;
+    m->least = larger(m->slots, m->issued + others - larger(sums->behind - m->s->stalled, 0));
+    if (m->again || cause == GP_CAUSE_UNIT || cause == GP_CAUSE_CODE || cause == GP_CAUSE_BARRIER)
+        m->least = larger(m->slots * (1 - sums->here / larger(m->issued, sums->here)),
+                          m->issued - sums->here + sums->elsewhere); /* the whole line may go */
     /* What waits behind the line no longer does. */
-    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED || (cause == GP_CAUSE_MEMORY && queued)) {
+    if (cause == GP_CAUSE_ATOMICS || cause == GP_CAUSE_SHARED || (cause == GP_CAUSE_MEMORY && m->queued)) {
         struct stall queue = {0};
         add_stall(&queue, k, of, n, GP_CAUSE_MEMORY);
         if (cause != GP_CAUSE_SHARED) add_stall(&queue, k, of, n, GP_CAUSE_SHARED);
-        others -= larger(queue.stalled - queue.left - (loads->stalled - loads->left), 0);
+        others -= larger(queue.stalled - queue.left - (m->loads->stalled - m->loads->left), 0);
     }
-    double left = issued > 0 ? round_of(least_issue(k) / issued, issued, larger(others, 0) + s->left) : 1;
-    left = larger(left, issue / REACHED);
-    /* In shared memory, the lanes of a warp take turns. */
-    const double turns =
-        cause == GP_CAUSE_ATOMICS && issued > 0
-            ? least_issue(k) * sums->of[GP_OP_ATOMIC] / issued * SCHEDULERS * LANES * taken->lanes
-            : 0;
-    left += turns;
-    if (cause == GP_CAUSE_UNIT && sums->all[GP_OP_DOUBLE] > issued / 4) left = fmin(left, issue / REACHED);
-    if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) {
-        /* Only other instructions stay, of which fewer warps may fit. */
-        const double rest = issued - sums->local_issued + others + s->stalled - sums->local_stalled,
-                     words = k->local_bytes / (double)sizeof(uint32_t);
-        kept = issued > 0 ? 1 - sums->local_issued / issued : 0;
-        least = least_slots * kept;
-        left = larger(issue * kept / REACHED, rest * (k->registers ? 1 + words / k->registers : 1));
-    }
-    if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !queued) {
+    const double away = larger(others, 0) + m->s->left;
+    m->most = m->issued > 0 ? round_of(least_issue(k) / m->issued, m->issued, away) : 1;
+    m->most = larger(m->most, m->issue / REACHED);
+    if (cause == GP_CAUSE_ATOMICS && m->issued > 0) /* in shared memory, the lanes of a warp take turns */
+        m->turns = least_issue(k) * sums->of[GP_OP_ATOMIC] / m->issued * SCHEDULERS * LANES * m->taken->lanes;
+    m->most += m->turns;
+    if (cause == GP_CAUSE_UNIT && sums->all[GP_OP_DOUBLE] > m->issued / 4)
+        m->most = fmin(m->most, m->issue / REACHED);
+    if (cause == GP_CAUSE_SPILLS && sums->local_stalled > 0) leave_spills(k, m, others);
+    if (cause == GP_CAUSE_MEMORY && k->occupancy <= FEW_WARPS && !m->queued) {
         /* More warps wait for as long, side by side, or more loads of each; several may do already. */
-        cause = GP_CAUSE_OCCUPANCY;
-        least = fmin(least, larger(least_slots, k->occupancy));
-        const bool several = s->stalled < MEMORY_CYCLES * sums->of[GP_OP_LOAD]; /* at a time */
-        left = larger(larger(issue / REACHED, issued + others),
-                      several ? issued + others + s->stalled / 2 : 2 * k->occupancy);
+        const bool several = m->s->stalled < MEMORY_CYCLES * sums->of[GP_OP_LOAD]; /* at a time */
+        m->cause = GP_CAUSE_OCCUPANCY;
+        m->least = fmin(m->least, larger(m->slots, k->occupancy));
+        m->most = larger(larger(m->issue / REACHED, m->issued + others),
+                         several ? m->issued + others + m->s->stalled / 2 : 2 * k->occupancy);
     }
-    double part = accessed * (1 + sums->bytes_error), cache = taken->cache, shared = 0;
+}
+
+/* What bounds the time that is left, once the stalls of M are mended: that, and memory. */
+static void bound_stall(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n,
+                        struct mend *m)
+{
+    const struct sums *sums = m->sums;
+    const struct taken *taken = m->taken;
+    const bool memory =
+        m->cause == GP_CAUSE_MEMORY || m->cause == GP_CAUSE_ATOMICS || m->cause == GP_CAUSE_SPILLS;
+    const double type = m->cause == GP_CAUSE_UNIT ? 2 : 1; /* a narrower one has half as many bytes */
+    double once = 0, part = memory_part(f, k, memory ? sums->bytes : sums->once);
+    if (isnan(sums->bytes_error)) part = NAN;
+    m->again = memory && part > 1;
+    if (part <= 1) once = memory_part(f, k, sums->once) * (1 - sums->bytes_error) / MEMORY_MOST / type;
+    else if (!memory) part = 0; /* the other stalls stay */
+    if (part > 0) part *= 1 + sums->bytes_error;
+    leave_stalls(k, of, n, m);
+    const enum gp_stall_cause cause = m->cause;
+    double cache = taken->cache, shared = 0, least = m->least;
     if (taken->known) {
         const bool apart = cause == GP_CAUSE_MEMORY && taken->spread, few = cause == GP_CAUSE_OCCUPANCY;
         once = part = taken->memory;
         if (memory && !few) once = taken->once, part = taken->needed, cache = taken->needed_cache;
         if (cause == GP_CAUSE_MEMORY) part = taken->anew;
-        if (few) shared = larger(taken->shared, 0);
+        if (!apart && cause != GP_CAUSE_ATOMICS) shared = larger(taken->shared, 0); /* accesses stay */
         if (apart) once = taken->needed, least = taken->issue * (1 - ISSUE_ERROR);
-        if (taken->crowded) least = taken->issue * (1 - sums->here / larger(issued, sums->here));
+        if (taken->crowded) least = taken->issue * (1 - sums->here / larger(m->issued, sums->here));
         else if (apart || few || !memory) once = larger(once, cache);
-        once /= MEMORY_MOST * (cause == GP_CAUSE_UNIT ? 2 : 1); /* of a narrower type, half */
+        once /= MEMORY_MOST * type;
     }
     const double added =
         cause == GP_CAUSE_ATOMICS ? memory_part(f, k, sums->wide[GP_OP_ATOMIC]) * taken->lanes : 0;
-    const double memory_most =
+    const double by_memory =
         fmin((part + added) / MEMORY_LEAST, (part + added) / REACHED + per_ns(k) * MEMORY_START_NS);
-    double most = !taken->known && (isnan(accessed) || again) ? 1 : larger(memory_most, left);
+    double most = !taken->known && (isnan(part) || m->again) ? 1 : larger(by_memory, m->most);
     if (cause == GP_CAUSE_SPILLS && !isnan(part)) /* memory gives it as fast as now, at least */
-        most = fmin(most, larger(larger(issue * kept / SPILLS_LEAST, memory_most),
+        most = fmin(most, larger(larger(m->issue * m->kept / SPILLS_LEAST, by_memory),
                                  part / larger(taken->memory, SPILLS_LEAST)));
     if (taken->known &&
         (cause == GP_CAUSE_MEMORY || cause == GP_CAUSE_OCCUPANCY || cause == GP_CAUSE_ATOMICS))
         most = fmin(most, larger(larger(part, (cache + added / CACHE_FACTOR) * CACHE_SLOWER),
                                  larger(taken->issue, shared)) /
                                   BUSIEST_LEAST +
-                              turns);
+                              m->turns);
     bound(k, cause, larger(once, least), most);
+}
+
+/* Of the kernel's samples, instructions that may go: those of the line, and turns where lanes may be idle. */
+static double fewer_of(const struct sums *sums, const struct taken *taken)
+{
+    if (taken->known && taken->lanes >= LANES_FULL) return sums->here;
+    return sums->diverges ? sums->diverging * (LANES - 1) / LANES : sums->around;
+}
+
+/* With full issue slots, only fewer instructions help, or that more lanes take part in them. */
+static void judge_slots(struct gp_stalled *k, const struct sums *sums, const struct taken *taken)
+{
+    const double issued = (double)k->issued / (double)k->samples,
+                 rest = least_issue(k) * (1 - ISSUE_ERROR) * (1 - fewer_of(sums, taken) / issued),
+                 memory = taken->known ? taken->memory / MEMORY_MOST : 0;
+    const bool idle = taken->lanes < LANES_FULL;
+    bool divides = true; /* integers, which is most of such a line */
+    for (int op = GP_OP_TO_FLOAT; op <= GP_OP_HIGH; op++) divides &= sums->of[op] > 0;
+    bound(k, idle || sums->diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE,
+          fmax(idle ? taken->lanes : rest, memory),
+          taken->lanes_most < LANES_FULL ? taken->lanes_most / LANES_LEAST
+          : divides                      ? 1 - sums->here / issued / 2
+                                         : 1);
+}
+
+/* By the kernels of the samples, narrow intervals begin too high, and wide ones too low, unless the L1 is
+ * busy. Where nothing is promised, that stays. */
+static void correct(struct gp_stalled *k)
+{
+    const double high = k->saved_high, width = k->l1 > HALF_FULL ? NARROW : WIDE;
+    if (k->saved_low > 0)
+        k->saved_low = larger(k->saved_low + (fmin(high - k->saved_low, width) - NARROW) * SHIFT, 0);
+    k->saved_high += high * (1 - high) * HIGH_ERROR;
 }
 
 static void judge(const struct find *f, struct gp_stalled *k, const struct sample *of, size_t n)
@@ -707,7 +771,7 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     if (crowded) s[cause = GP_CAUSE_UNIT] = s[GP_CAUSE_SHARED]; /* without conflicts: too many accesses */
     const struct stall loads = s[GP_CAUSE_MEMORY];
     const bool queued = loads.stalled * all > QUEUED * MEMORY_CYCLES * loads.waits;
-    if (cause == GP_CAUSE_MEMORY && loads.chained && !queued) /* each waits for the one before */
+    if (cause == GP_CAUSE_MEMORY && loads.chained) /* each waits for the one before */
         s[cause = GP_CAUSE_CHAIN] = loads, s[cause].left = loads.stalled / 2;
     struct sums sums = sums_of(k, of, n, x->line, s[cause].loop, cause);
     if (cause == GP_CAUSE_MEMORY && queued && sums.of[GP_OP_ATOMIC] > 0) { /* loads wait behind them */
@@ -724,26 +788,19 @@ static void judge(const struct find *f, struct gp_stalled *k, const struct sampl
     k->error = error_of(k->stalled, k->samples);
     struct taken taken = taken_of(f, k, &sums);
     taken.crowded = crowded;
-    if (taken.known) k->memory = taken.memory, k->lanes = taken.lanes;
-    bound_stall(f, k, of, n, cause, &s[cause], &loads, &sums, &taken, queued);
-    judge_tail(f, k);
-    if (k->cause == GP_CAUSE_TAIL || !k->issued) return;
+    if (taken.known) k->memory = taken.memory, k->l1 = taken.shared, k->lanes = taken.lanes;
     const double issued = (double)k->issued / all;
-    const bool diverges = sums.diverging >= issued / 2, work = taken.known && taken.lanes >= LANES_FULL;
-    const double turns = diverges ? sums.diverging * (LANES - 1) / LANES : sums.around,
-                 fewer = (work ? sums.here : turns) / issued; /* turns go where lanes may be idle */
-    if (least_issue(k) >= REACHED) { /* only fewer instructions help, or that more lanes take part in them */
-        const double rest = least_issue(k) * (1 - ISSUE_ERROR) * (1 - fewer),
-                     lanes = taken.lanes < LANES_FULL ? taken.lanes : rest,
-                     memory = taken.known ? taken.memory / MEMORY_MOST : 0;
-        bool divides = true; /* integers, which is most of such a line */
-        for (int op = GP_OP_TO_FLOAT; op <= GP_OP_HIGH; op++) divides &= sums.of[op] > 0;
-        bound(k, diverges ? GP_CAUSE_DIVERGENCE : GP_CAUSE_CODE, fmax(lanes, memory),
-              taken.lanes_most < LANES_FULL ? taken.lanes_most / LANES_LEAST
-              : divides                     ? 1 - sums.here / issued / 2
-                                            : 1);
-    } else if (k->cause == GP_CAUSE_CHAIN && least_issue(k) >= HALF_FULL) /* they help, too */
-        k->saved_high = larger(k->saved_high, fewer);
+    struct mend mend = {.cause = cause, .s = &s[cause], .loads = &loads, .sums = &sums, .taken = &taken};
+    mend.issued = issued, mend.issue = 1 - (double)k->latency / all, mend.kept = 1;
+    mend.slots = least_issue(k) * (1 - ISSUE_ERROR), mend.queued = queued;
+    bound_stall(f, k, of, n, &mend);
+    judge_tail(f, k);
+    if (k->cause != GP_CAUSE_TAIL && k->issued) {
+        if (least_issue(k) >= REACHED) judge_slots(k, &sums, &taken);
+        else if (k->cause == GP_CAUSE_CHAIN && least_issue(k) >= HALF_FULL) /* fewer instructions help, too */
+            k->saved_high = larger(k->saved_high, fewer_of(&sums, &taken) / issued);
+    }
+    correct(k);
 }
 
 bool gp_stalled_is_sure(const struct gp_stalled *k)
@@ -935,6 +992,8 @@ static const struct gp_field kernel_fields[] = {
     {"occupancy_pct", "Occupancy", GP_CELL_PCT, get_share, AT(occupancy),
      .help = "by the launch, an estimate", OR_NULL(GP_COLUMN_SPARE)},
     {"memory_pct", "Memory", GP_CELL_PCT, get_share, AT(memory), .help = "of its peak, by counters",
+     OR_NULL(GP_COLUMN_WIDE)},
+    {"l1_pct", "L1", GP_CELL_PCT, get_share, AT(l1), .help = "of its peak, by counters",
      OR_NULL(GP_COLUMN_WIDE)},
     {"lanes_pct", "Lanes", GP_CELL_PCT, get_share, AT(lanes), .help = "with work, by counters",
      OR_NULL(GP_COLUMN_WIDE)},

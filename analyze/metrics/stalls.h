@@ -50,8 +50,8 @@
       "add up within a warp or a block first, and let different blocks use different words", 0, 41)          \
     X(GP_CAUSE_OCCUPANCY, low_occupancy, "memory, with too few warps to hide it",                            \
       "run more warps: more or larger blocks, with less shared memory and fewer registers for each", 0, 0)   \
-    X(GP_CAUSE_DIVERGENCE, divergence, "lanes of their warp that take more turns of the loop",               \
-      "sort or divide the work so that the lanes of a warp take equally many turns", 0, 0)                   \
+    X(GP_CAUSE_DIVERGENCE, divergence, "lanes of their warp that take other branches or more turns",         \
+      "sort or divide the work so that the lanes of a warp take the same branches and turns", 0, 0)          \
     X(GP_CAUSE_TAIL, tail, "the last blocks",                                                                \
       "divide the work into more and smaller blocks, or into as many as the device holds at once", 0, 0)
 
@@ -88,7 +88,7 @@ struct gp_stalled {
     size_t row;                      /* of GP_GPU, a launch of it */
     bool counted;                    /* so these are known: per launch of that config; NAN: not counted */
     double counts[GP_COUNTER_PART_COUNT];
-    double memory, lanes;     /* of its peak; of all lanes, those with work; NAN: not known */
+    double memory, l1, lanes; /* of their peaks; of all lanes, those with work; NAN: not known */
     int64_t begin_ns, end_ns; /* when samples were taken */
     double occupancy, waves;  /* by the launch (occupancy.h); NAN: not known */
     GP_VEC(struct gp_stall_part) reasons, lines; /* most samples first; lines: hottest first */

@@ -10,11 +10,18 @@
 --ncu it only counts the stalls of five kernels of the first set with Nsight Compute. `report` needs no GPU: it asks trace-metrics and
 trace-suggest, and prints a line of JSON and of a table for each kernel. "inside": the share that the fix saved lies in the predicted interval.
 With --counters, `record` counts what three launches do in another recording, NAME.counters.trace (or one for all Triton kernels, triton.counters.trace), and `report` predicts with it.
+
+    measure.py fit [--bin FOLDER] [--counters] SET=DIR...
+
+`fit` asks how intervals must be corrected (analyze/metrics/README.md, "Corrections"), so that of the kernels of all sets but one, as many as possible
+lie inside while the median width is at most 28 points; and prints what that gives for the one that was left out. With --counters, only kernels with counters.
 """
 
 import argparse
 import collections
+import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -245,6 +252,53 @@ def report(args):
     return 0
 
 
+# ---- fit ----
+
+Correction = collections.namedtuple("Correction", "shift narrow wide high")
+NOW = Correction(0.65, 0.18, 0.4, 0.1)  # as in stalls.c
+FIT_WIDTH = 0.28
+
+
+def shifted(c, low, high, busy):
+    return (max(low + c.shift * (min(high - low, c.narrow if busy else c.wide) - c.narrow), 0) if low > 0 else 0, high + c.high * high * (1 - high))
+
+
+def uncorrected(low, high, busy):
+    """What NOW made this of; of a low end of 0, that is taken to be 0."""
+    high = (1 + NOW.high - math.sqrt((1 + NOW.high) ** 2 - 4 * NOW.high * high)) / (2 * NOW.high)
+    most = NOW.narrow if busy else NOW.wide
+    before = (low - NOW.shift * (high - NOW.narrow)) / (1 - NOW.shift)
+    return (before if high - before < most else low - NOW.shift * (most - NOW.narrow)) if low > 0 else 0, high
+
+
+def score(correction, kernels):
+    """How many are inside, and the median width."""
+    ends = [(shifted(correction, *uncorrected(low, high, busy), busy), saved) for low, high, busy, saved in kernels]
+    return sum(low <= saved <= high for (low, high), saved in ends), statistics.median(high - low for (low, high), _ in ends)
+
+
+def fit(args):
+    sets = {}
+    for name, folder in (pair.split("=", 1) for pair in args.sets):
+        for fault in faults(SETS[name]):
+            trace = pathlib.Path(folder) / f"{fault.name}.trace"
+            kernel = predicted(args, trace, fault)[0]
+            saved = measured(trace.parent, fault.name)[0]
+            if kernel and saved is not None and kernel["saved_high_pct"] is not None and (not args.counters or kernel["lanes_pct"] is not None):
+                sets.setdefault(name, []).append((kernel["saved_low_pct"] / 100, kernel["saved_high_pct"] / 100, (kernel["l1_pct"] or 0) > 50, saved / 100))
+    if len(sets) < 2:
+        sys.exit("measure.py fit: two sets are needed, with kernels of which both is known")
+    grid = [Correction(*c) for c in itertools.product((0, 0.35, 0.5, 0.65), (0.12, 0.15, 0.18, 0.21), (0.3, 0.35, 0.4), (0, 0.1))]
+    for name, kernels in sets.items():
+        others = [k for other in sets if other != name for k in sets[other]]
+        narrow = [(c, *score(c, others)) for c in grid]
+        best = max((row for row in narrow if row[2] <= FIT_WIDTH), key=lambda row: (row[1], -row[2]), default=min(narrow, key=lambda row: row[2]))[0]
+        for what, c in (("as it is", NOW), ("by the other sets", best), ("without", Correction(0, 0, 0, 0))):
+            inside_of, width = score(c, kernels)
+            print(f"{name}: {inside_of} of {len(kernels)} inside, median width {100 * width:.0f}%, {what} ({', '.join(map(str, c))})")
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -259,10 +313,16 @@ def main():
     two = commands.add_parser("report", help="of a folder that was recorded")
     two.add_argument("folder", metavar="DIR")
     two.add_argument("--bin", default="", metavar="FOLDER", help="of trace-metrics and trace-suggest")
-    for command in (one, two):
+    three = commands.add_parser("fit", help="of several sets that were recorded")
+    three.add_argument("sets", nargs="+", metavar="SET=DIR")
+    three.add_argument("--bin", default="", metavar="FOLDER", help="of trace-metrics and trace-suggest")
+    for command in (one, two, three):
         command.add_argument("--counters", action="store_true", help="count what the kernels do, too, or predict with it")
+    for command in (one, two):
         command.add_argument("--set", default="first", choices=SETS, help="of kernels (default: first)")
     args = parser.parse_args()
+    if args.command == "fit":
+        return fit(args)
     args.sources = SETS[args.set]
     return record(args) if args.command == "record" else report(args)
 

@@ -85,6 +85,29 @@ test_expect_success 'with --counters, a second recording counts, and the report 
     rm asked && python3 "$stalls/measure.py" report --set second --bin tools/ counted >table && grep particles asked && ! grep counters asked
 '
 
+# A tool that predicts the same of all kernels; of masked, with a busy L1.
+cat >predicts <<'EOF'
+#!/bin/sh
+for trace; do :; done
+l1=null
+case $trace in *masked.trace) l1=90 ;; esac
+echo "{\"stalls\": [{\"label\": \"$(cat functions)\", \"place\": \"k.cu:1\", \"saved_low_pct\": 60, \"saved_high_pct\": 80, \"l1_pct\": $l1, \"lanes_pct\": 100}]}"
+EOF
+test_expect_success 'fit finds what was predicted before the correction, and leaves one set out' '
+    PYTHONPATH=$stalls python3 -c "
+import measure
+print(*(f.function for sources in measure.SETS.values() for f in measure.faults(sources)))" >functions &&
+    mkdir fits one two && cp predicts fits/trace-metrics && cp predicts fits/trace-suggest && chmod +x fits/* &&
+    for k in one/particles one/long_rows one/masked two/opacity; do
+        : >$k.trace
+        { ./kernels "${k#*/}" && ./kernels "${k#*/}" | sed "s/false/true/; s/4.0/1.0/"; } >$k.times || return 1
+    done &&
+    ! python3 "$stalls/measure.py" fit --bin fits/ second=one 2>err && grep "two sets are needed" err &&
+    python3 "$stalls/measure.py" fit --bin fits/ second=one third=two >fitted &&
+    grep "^second: 3 of 3 inside, median width 20%, as it is" fitted && grep "^second: 3 of 3 inside, median width 19%, without" fitted &&
+    grep "^third: 1 of 1 inside, median width 20%, as it is" fitted && test "$(grep -c "by the other sets" fitted)" = 2
+'
+
 # The cost: the bench beside a stand-in for its programs.
 mkdir bench bin && cp "$GP_SOURCE/tests/bench/pc_cost.py" bench/
 cat >bench/programs.py <<'EOF'

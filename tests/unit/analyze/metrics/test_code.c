@@ -251,6 +251,24 @@ TEST(arguments_that_pointers_come_from)
     end(&m);
 }
 
+/* A value that is chosen by what was loaded depends on that load: under a predicate, or by SEL. */
+TEST(values_that_depend_on_a_load)
+{
+    enum { IADD3 = 0x210, FSETP = 0x20b, SEL = 0x207, ALWAYS = 7 << 12, OTHER = 1 << 12 };
+    static const uint64_t choices[] = {IADD3, SEL | ALWAYS, IADD3 | ALWAYS, IADD3 | OTHER};
+    for (size_t i = 0; i < GP_COUNT(choices); i++) {
+        struct made m;
+        begin(&m);
+        op(&m, LDG | ALWAYS | TO(6) | FROM(4));
+        op(&m, FSETP | ALWAYS | FROM(6) | BESIDE(9)); /* into predicate 0, which SEL reads here */
+        op(&m, choices[i] | TO(8) | FROM(8) | BESIDE(9));
+        op(&m, LDG | ALWAYS | FROM(8));
+        cubin_put(&m.c, &m.pc, CRC);
+        assert_int_equal(finish(&m)->ops[3].made, i < 2 ? 1 : 0);
+        end(&m);
+    }
+}
+
 /* Words that lanes add to are read and written: one each, or four. */
 TEST(bytes_of_additions)
 {

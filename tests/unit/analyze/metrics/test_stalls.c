@@ -102,12 +102,20 @@ static void end(struct made *m)
 
 static void check(double v, double expected) { assert_true(fabs(v - expected) < 1e-9); }
 
+/* Narrow intervals begin lower, wide ones higher, unless the L1 is busy; both end higher. */
+static void check_saved(const struct gp_stalled *k, double low, double high)
+{
+    const double width = fmin(high - low, k->l1 > 0.5 ? 0.18 : 0.4);
+    check(k->saved_low, low > 0 ? fmax(low + 0.65 * (width - 0.18), 0) : 0);
+    check(k->saved_high, high + 0.1 * high * (1 - high));
+}
+
 /* That part of the time is left, with an error of 3%, and a launch of 1 to 5 us. */
 static void check_left(const struct gp_stalled *k, double least, double most)
 {
     const double launch = k->time_ns ? (double)k->count / (double)k->time_ns : 0;
-    check(k->saved_high, fmin(1 - 0.97 * least + k->error, 1) - 1000 * launch);
-    check(k->saved_low, fmax(1 - most / 0.97 - k->error - 5000 * launch, 0));
+    check_saved(k, fmax(1 - most / 0.97 - k->error - 5000 * launch, 0),
+                fmin(1 - 0.97 * least + k->error, 1) - 1000 * launch);
 }
 
 /* Of cycles in which no warp issues, CUPTI sees fewer. */
@@ -389,6 +397,30 @@ TEST(a_line_that_goes_as_a_whole)
     end(&m);
 }
 
+/* Other lines wait for the same unit, or at a barrier for warps that do: they no longer would. */
+TEST(lines_that_wait_for_a_busy_unit)
+{
+    static const char *const behind[] = {"math_pipe_throttle", "barrier", "misc"};
+    for (size_t i = 0; i < GP_COUNT(behind); i++) {
+        struct made m;
+        begin(&m);
+        on_ten(&m, 200, 1024, 0);
+        put_code(&m, FADD, FADD);
+        pc_line(&m.pc, "/s/k.cu", 7);
+        pc_add(&m.pc, 0, "math_pipe_throttle", 5000, 5000);
+        pc_add(&m.pc, 0, "selected", 1000, 0);
+        pc_line(&m.pc, "/s/k.cu", 8);
+        pc_add(&m.pc, 0x10, behind[i], 2000, 2000);
+        pc_add(&m.pc, 0x10, "wait", 1000, 1000);
+        pc_add(&m.pc, 0x10, "selected", 1000, 0);
+        finish(&m);
+        const struct gp_stalled *k = &m.s.kernels.at[0];
+        assert_int_equal(k->cause, GP_CAUSE_UNIT);
+        check_left(k, 0.1 + 0.1 + (i < 2 ? 0 : 0.2), 0.2 + 0.3 + 0.25);
+        end(&m);
+    }
+}
+
 /* A loop of lines 7 and 8, and line 9 behind it. Line 8 waits for the operation before. */
 static const struct gp_stalled *computes(struct made *m, int64_t issued, int64_t stalled, int64_t latency)
 {
@@ -423,10 +455,14 @@ TEST(instructions_of_a_loop)
     v[READ] = 0;
     k = count(&m, v); /* all lanes work, so turns of the loop stay */
     check_left(k, 0.9 * issue(0.01) * (1 - 6.0 / 9), 1);
+    v[LANES] = 40e6; /* of 32 lanes, ten: they are what is lost most */
+    k = count(&m, v);
+    assert_int_equal(k->cause, GP_CAUSE_DIVERGENCE);
+    check_left(k, 10.0 / 32, 10.0 / 32 / 0.6);
     end(&m);
     k = computes(&m, 2000, 5000, 3000); /* slots are more than half full, as waits are hidden */
     assert_int_equal(k->cause, GP_CAUSE_CHAIN);
-    check(k->saved_high, 3.0 / 5);
+    check(k->saved_high, 0.6 + 0.1 * 0.6 * 0.4);
     end(&m);
 }
 
@@ -517,7 +553,7 @@ TEST(waits_on_few_multiprocessors)
     const struct gp_stalled *k = &m.s.kernels.at[0];
     assert_int_equal(k->cause, GP_CAUSE_BARRIER);
     assert_true(k->saved_high > 0.9);
-    check(k->saved_low, 0.8 * 0.5);
+    check(k->saved_low, 0.8 * 0.5 + 0.65 * (0.4 - 0.18));
     end(&m);
 }
 
@@ -742,7 +778,8 @@ TEST(bank_conflicts_by_counters)
     v[CONFLICTS] = 0.05 * v[WAVEFRONTS];
     const struct gp_stalled *k = count(&m, v);
     assert_int_equal(k->cause, GP_CAUSE_UNIT);
-    check(k->saved_high, fmin(1 - 0.97 * 0.05 * 0.4 + k->error, 1) - 1e-3); /* of the instructions, 40% */
+    const double high = fmin(1 - 0.97 * 0.05 * 0.4 + k->error, 1) - 1e-3; /* of the instructions, 40% */
+    check(k->saved_high, high + 0.1 * high * (1 - high));
     end(&m);
 }
 
@@ -788,7 +825,9 @@ TEST(loads_that_wait_for_each_other)
 {
     enum { IADD3 = 0x10, ALL = 1 << 9, CONSTANT = 5 << 9 };
     const uint64_t zero = UINT64_C(0xff) << 24;
-    for (uint64_t other = 4; other <= 5; other++) {
+    for (int64_t i = 0; i < 4; i++) {
+        const uint64_t other = 4 + (uint64_t)i % 2;
+        const int64_t issued = i < 2 ? 200 : 5; /* that wait for 40 cycles, or for 1,600, behind others */
         struct made m;
         struct cubin c = {0};
         begin(&m);
@@ -804,8 +843,8 @@ TEST(loads_that_wait_for_each_other)
         cubin_release(&c);
         pc_line(&m.pc, "k.cu", 7);
         pc_add(&m.pc, 0x40, "lg_throttle", 8000, 8000);
-        pc_add(&m.pc, 0x40, "selected", 200, 0);
-        pc_add(&m.pc, 0x50, "selected", 800, 0);
+        pc_add(&m.pc, 0x40, "selected", issued, 0);
+        pc_add(&m.pc, 0x50, "selected", 1000 - issued, 0);
         pc_add(&m.pc, 0x50, "wait", 1000, 900);
         finish(&m);
         const struct gp_stalled *k = &m.s.kernels.at[0];
@@ -861,9 +900,11 @@ TEST(spills_of_a_busy_memory)
     const double needed = 4e6 * 128 / 3.35e9;
     for (double now = 0.3; now < 0.7; now += 0.3) {
         v[READ] = now * 3.35e9;
+        v[WAVEFRONTS] = now * 1e7; /* where the L1 is busy, too, the interval begins no higher */
         const struct gp_stalled *k = count(&m, v);
         assert_int_equal(k->cause, GP_CAUSE_SPILLS);
-        check(k->saved_low, 1 - needed / fmax(now, 0.4) / 0.97 - k->error - 5e-3);
+        check(k->l1, now);
+        check_left(k, 0.9 * issue(0.9) * 0.8, needed / fmax(now, 0.4));
     }
     end(&m);
 }
