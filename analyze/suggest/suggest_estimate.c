@@ -115,8 +115,8 @@ static void exclude_held(const struct gp_rule_ctx *c, struct saving *s, int64_t 
     if (s->low_ns > most) s->low_ns = most;
 }
 
-/* The interval of S if two runs differ by NOISE_NS and what the host copies by MORE_NS. RAISED: its low end is
- * what was measured. */
+/* The interval of S if two runs differ by NOISE_NS and what the host copies by MORE_NS. RAISED: its low end
+ * is what was measured. */
 static struct saving ends_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
                              const struct replays *r, int64_t noise_ns, int64_t more_ns, bool *raised)
 {
