@@ -41,7 +41,7 @@ bool gp_kernel_is_multi_tensor(const char *name) { return has(name, "multi_tenso
 
 bool gp_kernel_is_fused_optimizer(const char *name)
 {
-    return gp_name_has_one_of(name, " FusedOptimizer FusedAdam fused_adam ");
+    return gp_name_has_one_of(name, " FusedOptimizer FusedAdam fused_adam FusedSgd ");
 }
 
 bool gp_kernel_ends_update(const char *name) { return has(name, "addcdiv_cuda_kernel"); }

@@ -233,13 +233,25 @@ static bool can_capture(const struct gp_rule_ctx *c)
     return reads_inside(c) <= 1;
 }
 
-/* One launch per step; at least of all but the optimizer, which counts its steps on the host unless it is
- * made capturable. Returns whether there is one. */
+static bool is_fused_adam(const char *name) { return gp_name_has_one_of(name, " FusedAdam fused_adam "); }
+
+/* Is there an optimizer among PIECES that counts its steps on the host, unless it is made capturable? Adam
+ * and those like it do, which take roots; SGD does not. */
+static bool counts_steps(const struct gp_rule_ctx *c, const uint8_t *pieces)
+{
+    bool any = gp_rule_any_kernel(c, is_fused_adam);
+    for (uint32_t i = 0; i < c->p->items.n && !any; i++)
+        any = pieces[i] && gp_name_has_one_of(gp_rule_name(c, i), " Sqrt sqrt addcdiv ");
+    return any;
+}
+
+/* One launch per step; at least of all but an optimizer that counts its steps. Returns whether there is
+ * one. */
 static bool edit_graph(struct gp_rule_ctx *c, struct gp_suggestion *s)
 {
     const struct gp_plan *p = c->p;
     uint8_t *pieces = gp_rule_optimizer_pieces(c);
-    bool any = false;
+    bool counts = counts_steps(c, pieces);
     for (uint32_t k = 0; k < p->calls.n; k++) {
         const struct gp_replay_call *call = &p->replay.calls.at[k];
         const struct gp_plan_step *step = &p->steps.at[p->calls.at[k].step];
@@ -253,14 +265,13 @@ static bool edit_graph(struct gp_rule_ctx *c, struct gp_suggestion *s)
         GP_VEC_PUSH(&s->high, before);
         GP_VEC_PUSH(&s->high, own);
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_LOW_NS}));
-        any |= pieces[call->first];
-        if (pieces[call->first]) continue;
+        if (counts && pieces[call->first]) continue;
         GP_VEC_PUSH(&s->low, before);
         GP_VEC_PUSH(&s->low, own);
         GP_VEC_PUSH(&s->low, ((struct gp_edit){GP_EDIT_GAP, call->first, GRAPH_GAP_HIGH_NS}));
     }
     free(pieces);
-    return any;
+    return counts;
 }
 
 static void check_cuda_graph(struct gp_rule_ctx *c)
@@ -579,7 +590,8 @@ static void check_python_gap(struct gp_rule_ctx *c)
             if (unseen >= GAP_NS) seen++, sum += unseen, by_call[call] = unseen;
         }
         const struct gp_replay_call *call = &p->replay.calls.at[p->steps.at[0].first_call + k];
-        bool own = call->n && (optimizer[call->first] || begins_backward(c, call->first));
+        bool own = call->n && (optimizer[call->first] || begins_backward(c, call->first) ||
+                               gp_kernel_is_fused_optimizer(gp_rule_name(c, call->first)));
         if (seen * 5 < p->steps.n * 4 || own || sum < least * (int64_t)seen) {
             for (size_t i = 0; i < p->steps.n; i++) by_call[p->steps.at[i].first_call + k] = 0;
             continue;
@@ -622,7 +634,7 @@ const struct gp_rule gp_rule_python_gap = {
     .summary = "the launching thread spends time on something unrecorded, at the same place in each step",
     .needs = "operators, launch calls, equal steps",
     .threshold = "200 us and ten usual gaps at the same place in 80% of the steps; 1% of the time in all",
-    .guard = "the GPU does not wait for the host; an optimizer in pieces; where autograd begins",
+    .guard = "the GPU does not wait for the host; an optimizer; where autograd begins",
     .formula = "between nothing and all of that time",
     .assumes = "the time is work of this thread, not of the garbage collector or another thread",
     .expect = "less idle_host",

@@ -285,6 +285,33 @@ static void own_kernels(struct program *p) { launches_of(p, "solve(float*)"); }
 
 static void torch_kernels(struct program *p) { launches_of(p, ADD); }
 
+/* ---- optimizers ---- */
+
+#define MANY(functor)                                                                                        \
+    "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<TensorListMetadata<2>, " functor      \
+    " >(int)"
+#define ADDS   MANY("BinaryOpListAlphaFunctor<float, 2, 2, 0>, std::plus<float>, float")
+#define SCALES MANY("BinaryOpScalarFunctor<float, 1, 1, 0>, std::multiplies<float>, float")
+#define COUNTS MANY("BinaryOpScalarFunctor<float, 1, 1, 0>, std::plus<float>, float")
+#define ROOTS  MANY("UnaryOpFunctor<float, 2, 1, 1>, at::native::Sqrt<float>")
+#define COPIES MANY("UnaryOpFunctor<float, 2, 1, 1>, at::native::Copy<float, float>")
+#define MERGED MANY("FusedSgdMathFunctor<float, 2>, double, double, float*, double, double, bool")
+
+/* Eight launches of one, then of the other. */
+static void launches_two(struct program *p, const char *one, const char *other)
+{
+    host(p, 20 * US), kernel(p, GEMM, 20 * US);
+    for (int i = 0; i < 16; i++) host(p, 20 * US), kernel(p, i < 8 ? one : other, 10 * US);
+}
+
+static void momentum(struct program *p) { launches_two(p, SCALES, ADDS); }
+
+static void fused_adam(struct program *p) { launches_two(p, COUNTS, FUSED); }
+
+static void fused_sgd(struct program *p) { launches_two(p, MERGED, MERGED); }
+
+static void adam(struct program *p) { launches_two(p, COPIES, ROOTS); }
+
 /* What an action says, and what it must not. */
 static const struct {
     const char *rule;
@@ -306,6 +333,10 @@ static const struct {
     {"copy_overlap", batches, "next batch", "results"},
     {"cuda_graph", own_kernels, "cudaStreamBeginCapture", "reduce-overhead"},
     {"cuda_graph", torch_kernels, "reduce-overhead", "cudaStreamBeginCapture"},
+    {"cuda_graph", momentum, "torch.cuda.graph, or", "capturable"},
+    {"cuda_graph", fused_sgd, "torch.cuda.graph, or", "capturable"},
+    {"cuda_graph", fused_adam, "capturable=True", "cudaStreamBeginCapture"},
+    {"cuda_graph", adam, "capturable=True", "cudaStreamBeginCapture"},
 };
 
 TEST(actions_can_be_followed)
