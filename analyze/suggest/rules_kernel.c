@@ -317,9 +317,34 @@ static void describe_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, cons
     gp_rule_evidence_ns(s, "host_between", gp_rule_per_step(c, sum->host_ns));
 }
 
+/* Not of an update: copies, as of FSDP or of a graph's inputs, gradients set to zero, and what clips them. */
+static bool is_no_update(const char *name)
+{
+    return gp_kernel_is_multi_tensor(name) &&
+           gp_name_has_one_of(name, " ::Copy< CopyFunctor ZeroFunctor LpNorm BinaryOpScalarTensor ");
+}
+
+/* Leave those PIECES that a fused optimizer makes fewer: none of plain SGD, which adds in one pass, nor where
+ * one runs already and nothing else takes roots, as Adam does: the rest counts steps. */
+static void keep_updates(const struct gp_rule_ctx *c, uint8_t *pieces)
+{
+    bool fused = gp_rule_any_kernel(c, gp_kernel_is_fused_optimizer), gains = false;
+    uint8_t *others = gp_rule_match_configs(c, is_no_update);
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        const char *name = gp_rule_name(c, i);
+        pieces[i] &= !others[c->items[i].config];
+        if (!pieces[i] || gains) continue;
+        gains = !gp_kernel_is_multi_tensor(name) || strstr(name, "Sqrt") ||
+                (!fused && !strstr(name, "BinaryOpListAlpha"));
+    }
+    if (!gains) memset(pieces, 0, c->p->items.n);
+    free(others);
+}
+
 static void check_optimizer(struct gp_rule_ctx *c)
 {
     uint8_t *pieces = gp_rule_optimizer_pieces(c);
+    keep_updates(c, pieces);
     struct pieces sum = find_pieces(c, pieces, NULL);
     if (sum.count > (int64_t)(OPTIMIZER_LEAST * c->n_steps)) {
         struct gp_suggestion *s = gp_rule_suggest(c);
@@ -335,7 +360,7 @@ const struct gp_rule gp_rule_optimizer = {
     .summary = "an optimizer that needs many kernels for one update",
     .needs = "kernel names; for optimizers with single-tensor kernels, ranges, frames or operators",
     .threshold = "more than 4 kernels per step",
-    .guard = "fused optimizers",
+    .guard = "fused optimizers; plain SGD; copies, zeros and clipping of many tensors at once",
     .formula = "40 to 75% of the kernel time, as everything is read and written once instead of "
                "about three times; half of the host time between the launches, at most all of it and "
                "half of the host time before the first",

@@ -295,6 +295,9 @@ static void torch_kernels(struct program *p) { launches_of(p, ADD); }
 #define COUNTS MANY("BinaryOpScalarFunctor<float, 1, 1, 0>, std::plus<float>, float")
 #define ROOTS  MANY("UnaryOpFunctor<float, 2, 1, 1>, at::native::Sqrt<float>")
 #define COPIES MANY("UnaryOpFunctor<float, 2, 1, 1>, at::native::Copy<float, float>")
+#define ZEROS  MANY("ZeroFunctor<float, 1, 1, 0>")
+#define NORMS  MANY("at::native::LpNormFunctor<float, (at::native::NormType)1, float, 1, 1, 0>, float*, int")
+#define CLIPS  MANY("BinaryOpScalarTensorFunctor<float, 1, 1, 0>, std::multiplies<float>, float*, float")
 #define MERGED MANY("FusedSgdMathFunctor<float, 2>, double, double, float*, double, double, bool")
 
 /* Eight launches of one, then of the other. */
@@ -304,13 +307,29 @@ static void launches_two(struct program *p, const char *one, const char *other)
     for (int i = 0; i < 16; i++) host(p, 20 * US), kernel(p, i < 8 ? one : other, 10 * US);
 }
 
+static void plain_sgd(struct program *p) { launches_two(p, ZEROS, ADDS); }
+
 static void momentum(struct program *p) { launches_two(p, SCALES, ADDS); }
 
 static void fused_adam(struct program *p) { launches_two(p, COUNTS, FUSED); }
 
+static void fused_and_another(struct program *p) { launches_two(p, ROOTS, FUSED); }
+
 static void fused_sgd(struct program *p) { launches_two(p, MERGED, MERGED); }
 
+static void clipping(struct program *p) { launches_two(p, NORMS, CLIPS); }
+
 static void adam(struct program *p) { launches_two(p, COPIES, ROOTS); }
+
+TEST(copies_of_many_tensors_are_no_update)
+{
+    struct program p;
+    run(&p, adam);
+    const struct gp_suggestion *s = said(&p, "optimizer");
+    assert_non_null(s);
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "runs 8 kernels per step: 80"));
+    end(&p);
+}
 
 /* What an action says, and what it must not. */
 static const struct {
@@ -369,6 +388,10 @@ static const struct {
     {"scalar_read", read_of_scaler, plain_read},
     {"compile", decisions, chain_of_a_model},
     {"allocation", cache_that_grows, always_anew},
+    {"optimizer", plain_sgd, momentum},
+    {"optimizer", fused_adam, fused_and_another},
+    {"optimizer", fused_sgd, adam},
+    {"optimizer", clipping, NULL},
 };
 
 TEST(what_is_not_theirs_is_left_alone)
