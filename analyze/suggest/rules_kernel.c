@@ -148,8 +148,17 @@ static uint32_t product_beside(const struct gp_rule_ctx *c, uint32_t softmax, in
 
 struct attention {
     int64_t count, total_ns, between_ns;
+    int64_t forward, safe; /* of the softmaxes in forward, those of scaled_dot_product_attention itself */
     uint32_t softmax;
 };
+
+/* Does PyTorch's scaled_dot_product_attention run this SOFTMAX, having no fused kernel for its operands? It
+ * looks for rows that are masked whole. */
+static bool is_safe(const struct gp_rule_ctx *c, uint32_t softmax)
+{
+    return same_place(c->p, (int64_t)softmax + 1, softmax) &&
+           strstr(gp_rule_name(c, softmax + 1), "isneginf");
+}
 
 /* A launch that goes for certain takes its usual host time along; what is longer before it is Python's, which
  * may stay. */
@@ -191,6 +200,8 @@ static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggesti
         uint32_t from = product_beside(c, i, -1), to = product_beside(c, i, 1);
         if (from == GP_REPLAY_NONE || to == GP_REPLAY_NONE) continue;
         a.count++;
+        a.forward += !strstr(gp_rule_name(c, i), "ackward");
+        a.safe += is_safe(c, i);
         a.softmax = i;
         for (uint32_t k = from; k <= to; k++) {
             bool product = c->items[k].kind == GP_FRAME_GEMM;
@@ -228,18 +239,21 @@ static void check_attention(struct gp_rule_ctx *c)
                                   "per step: %s in all, %s of it between the products",
                                   (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
                                   gp_rule_ns(c, s->resource_low_ns));
-    s->action = gp_rule_text(
-        c, "use %s in bf16 or fp16, which runs one kernel%s",
-        gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
-                   "jax.nn.dot_product_attention with implementation=\"cudnn\"", "fused attention"),
-        gp_rule_in(c,
-                   "; a bias is its attn_mask, and a library's model needs its option for it "
-                   "(attn_implementation=\"sdpa\" in transformers)",
-                   "", ""));
-    s->change = gp_rule_text(c, "use %s in bf16 or fp16",
-                             gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
-                                        "jax.nn.dot_product_attention with implementation=\"cudnn\"",
-                                        "fused attention"));
+    const char *fused = gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
+                                   "jax.nn.dot_product_attention with implementation=\"cudnn\"",
+                                   "fused attention");
+    bool safe = a.safe * 2 > a.forward;
+    s->action = safe ? gp_rule_text(c, "let scaled_dot_product_attention run one kernel: called within "
+                                       "torch.nn.attention.sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION), it "
+                                       "warns why it cannot, such as a mask whose last dimension is not "
+                                       "contiguous, or runs one")
+                     : gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel%s", fused,
+                                    gp_rule_in(c,
+                                               "; a bias is its attn_mask, and a library's model needs its "
+                                               "option for it (attn_implementation=\"sdpa\" in transformers)",
+                                               "", ""));
+    s->change = safe ? gp_rule_text(c, "let scaled_dot_product_attention run one kernel")
+                     : gp_rule_text(c, "use %s in bf16 or fp16", fused);
     gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));
     gp_rule_evidence_ns(s, "between_products", s->resource_low_ns);
 }

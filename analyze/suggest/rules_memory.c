@@ -33,17 +33,23 @@ static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
     const char *name = gp_rule_name(c, item);
     bool own = c->items[item].backward && gp_kernel_is_strided(name);      /* autograd's */
     bool orders = gp_kernel_is_strided(name) && gp_pointwise_copies(name); /* so that others need not */
-    if (own || orders || gp_kernel_gathers(name)) return 0;
+    if (own || orders || c->apart[item] || gp_kernel_gathers(name)) return 0;
     int64_t least = (int64_t)(w->bound.memory_high_ns / REACHED);
     return gp_rule_dur(c, item) > least ? gp_rule_dur(c, item) - least : 0;
 }
 
 static void check_memory_access(struct gp_rule_ctx *c)
 {
-    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_access, NULL);
-    if (sum.worst == UINT32_MAX || gp_pct(sum.lost_ns, c->busy_ns) < ACCESS_PCT) return;
-    struct gp_suggestion *s = gp_rule_suggest(c);
-    gp_rule_find_lost(c, lost_to_access, s);
+    struct gp_suggestion edits = {0};
+    uint8_t *attention = gp_zalloc(c->p->items.n + 1); /* which one kernel replaces: see attention */
+    gp_rule_mark_attention(c, attention);
+    c->apart = attention;
+    struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_access, &edits);
+    c->apart = NULL;
+    free(attention);
+    struct gp_suggestion *s =
+        gp_rule_suggest_edits(c, gp_pct(sum.lost_ns, c->busy_ns) >= ACCESS_PCT, &edits);
+    if (!s) return;
     const struct gp_work *w = &c->work[sum.worst].share;
     const struct gp_ceiling *top = &c->s->ceilings.memory;
     double gbps = w->bytes_high / (double)gp_rule_dur(c, sum.worst);

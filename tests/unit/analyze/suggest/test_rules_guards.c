@@ -331,6 +331,23 @@ TEST(copies_of_many_tensors_are_no_update)
     end(&p);
 }
 
+/* ---- attention ---- */
+
+#define SOFTMAX "void (anonymous namespace)::softmax_warp_forward<float, float, float, 10, false, false>(int)"
+#define NEGINF  "void at::native::vectorized_elementwise_kernel<4, at::native::isneginf_kernel_impl()>(int)"
+
+static void eager_attention(struct program *p)
+{
+    host(p, 20 * US), kernel(p, GEMM, 100 * US), kernel(p, ADD, 40 * US), kernel(p, SOFTMAX, 60 * US);
+    kernel(p, ADD, 40 * US), kernel(p, GEMM, 100 * US);
+}
+
+static void safe_attention(struct program *p)
+{
+    host(p, 20 * US), kernel(p, GEMM, 100 * US), kernel(p, ADD, 40 * US), kernel(p, SOFTMAX, 60 * US);
+    kernel(p, NEGINF, 40 * US), kernel(p, ADD, 40 * US), kernel(p, GEMM, 100 * US);
+}
+
 /* What an action says, and what it must not. */
 static const struct {
     const char *rule;
@@ -352,6 +369,8 @@ static const struct {
     {"copy_overlap", batches, "next batch", "results"},
     {"cuda_graph", own_kernels, "cudaStreamBeginCapture", "reduce-overhead"},
     {"cuda_graph", torch_kernels, "reduce-overhead", "cudaStreamBeginCapture"},
+    {"attention", eager_attention, "attn_implementation", "sdpa_kernel"},
+    {"attention", safe_attention, "sdpa_kernel", "attn_implementation"},
     {"cuda_graph", momentum, "torch.cuda.graph, or", "capturable"},
     {"cuda_graph", fused_sgd, "torch.cuda.graph, or", "capturable"},
     {"cuda_graph", fused_adam, "capturable=True", "cudaStreamBeginCapture"},
