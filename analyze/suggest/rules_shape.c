@@ -69,6 +69,9 @@ static int64_t lost_to_small_grid(const struct gp_rule_ctx *c, uint32_t item)
     if (!shape_matters(c, item) || gp_kernel_has_own_grid(gp_rule_name(c, item))) return 0;
     struct gp_occupancy o = occupancy_of(c, item);
     if (!c->props || c->props->sms <= 0 || !o.blocks || o.blocks >= (uint64_t)c->props->sms) return 0;
+    /* Libraries share tiles evenly: of more than there are multiprocessors, among more than half of them. */
+    bool shares = gp_name_has_one_of(gp_rule_name(c, item), " nvjet_ _warpgroupsize ");
+    if (shares && o.blocks * 2 > (uint64_t)c->props->sms) return 0;
     int64_t dur = gp_rule_dur(c, item);
     return dur - (int64_t)((double)dur * (double)o.blocks / c->props->sms);
 }
@@ -91,8 +94,8 @@ const struct gp_rule gp_rule_small_grid = {
     .summary = "kernels with fewer blocks than the device has multiprocessors",
     .needs = "grids, the device's multiprocessor count",
     .threshold = "kernels over 10 us that leave multiprocessors without a block; 5% of the busy time lost",
-    .guard = "kernels that run beside others; the low end is nothing, as the trace does not show whether the "
-             "kernels can be split",
+    .guard = "kernels that run beside others, and whose library shares tiles among blocks; the low end is "
+             "nothing, as the trace does not show whether the kernels can be split",
     .action = "use larger batches, split-K or split reductions, or run independent kernels beside "
               "them on other streams",
     .formula = "between nothing and the share of each kernel's time that idle multiprocessors could "
@@ -522,11 +525,13 @@ static void check_batching(struct gp_rule_ctx *c)
         "Kernels (%lld per step, %s) are launched in runs of equal kernels with equal grids that "
         "fill only part of the device; the longest run has %u",
         (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns), sum.most);
-    s->action =
-        gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
-                     gp_rule_in(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
-                                "jax.vmap, or one batched product",
-                                "one batched call (bmm, vmap), or one kernel that does the work of all"));
+    const char *other =
+        c->items[sum.longest].kind == GP_FRAME_GEMM
+            ? "one batched product (torch.bmm, matmul of CuPy in three dimensions, or cuBLAS's batched GEMM)"
+            : "one kernel that does the work of all";
+    s->action = gp_rule_text(c, "replace each run of equal kernels with one launch: %s",
+                             gp_rule_in(c, "bmm, torch.stack, torch.vmap, or a _foreach_ operator",
+                                        "jax.vmap, or one batched product", other));
     gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
     gp_rule_evidence_count(s, "rows", gp_rule_per_step(c, sum.runs));
     gp_rule_evidence_count(s, "longest_row", sum.most);

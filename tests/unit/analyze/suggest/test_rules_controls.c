@@ -5,7 +5,8 @@
 #define ELEMENTWISE "void at::native::vectorized_elementwise_kernel<4, F, std::array<char*, 2ul> >(int, F)"
 #define GEMM        "nvjet_sm90_tst_128x128_64x6_1x2_h_bz_NTT"
 #define JOIN        "void at::native::CatArrayBatchedCopy<OpaqueType<4u>, unsigned int, 3, 64, 64>(int)"
-#define FOREACH     "void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, at::native::Sqrt<float> >(F)"
+#define FOREACH                                                                                              \
+    "void at::native::multi_tensor_apply_kernel<TensorListMetadata<2>, at::native::Sqrt<float> >(F)"
 
 // ---- layout_churn ----
 

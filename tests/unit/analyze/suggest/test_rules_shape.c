@@ -192,8 +192,25 @@ static void quarter_grid_of_a_norm(struct program *p)
     kernel(p, ELEMENTWISE, 100000, 500 * US);
 }
 
+#define SHARED                                                                                               \
+    "sm90_xmma_fprop_implicit_gemm_bf16bf16_nhwc_tilesize128x128x64_warpgroupsize1x1x1_g1__5x_cudnn"
+
+static void tiles_of(struct program *p, const char *name, uint32_t blocks)
+{
+    kernel(p, name, blocks, 500 * US), kernel(p, ELEMENTWISE, 100000, 100 * US);
+}
+
+static void many_tiles(struct program *p) { tiles_of(p, SHARED, 120); }
+
+static void few_tiles(struct program *p) { tiles_of(p, SHARED, 33); }
+
+static void many_blocks(struct program *p) { tiles_of(p, GEMM, 120); }
+
 TEST(a_grid_below_the_device_leaves_it_idle)
 {
+    is_silent(many_tiles, "small_grid");       // 784 may be seven times 112
+    speaks(few_tiles, "small_grid", 375 * US); // and these, one for each block
+    speaks(many_blocks, "small_grid", 500 * US / 11);
     is_silent(quarter_grid_of_a_norm, "small_grid");
     // 33 of 132: three quarters of 500 us at most
     speaks(quarter_grid, "small_grid", 375 * US);
@@ -341,6 +358,16 @@ static void twelve_with_others_between(struct program *p) { row_of(p, 12, 33, tr
 
 static void twelve_that_fill_the_device(struct program *p) { row_of(p, 12, 264, false); }
 
+static void twelve_of(struct program *p, const char *name)
+{
+    for (int i = 0; i < 12; i++) kernel(p, name, 33, 50 * US);
+    kernel(p, "solve(float*)", 100000, 500 * US);
+}
+
+static void twelve_of_cuda(struct program *p) { twelve_of(p, "step(float*)"); }
+
+static void twelve_products(struct program *p) { twelve_of(p, GEMM); }
+
 /* Each may add to what the one before wrote. */
 static void twelve_additions(struct program *p)
 {
@@ -357,6 +384,13 @@ TEST(equal_kernels_in_a_row_are_one_launch)
     run(&p, twelve_in_a_row);
     assert_true(said(&p, "batching")->saving_low_ns > 0);
     assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "batching")->action), "torch.stack"));
+    end(&p);
+    run(&p, twelve_of_cuda);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "batching")->action), ": one kernel that does"));
+    end(&p);
+    run(&p, twelve_products);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "batching")->action), "matmul of CuPy"));
+    assert_null(strstr(gp_suggest_str(&p.s, said(&p, "batching")->action), "vmap"));
     end(&p);
     // 264 blocks fill the device (see above): a launch of 33 takes an eighth of it, and the 600 us of twelve,
     // of which each begins and ends for 2 us, 72 us together. Eleven gaps of 1 us go as well.
