@@ -135,8 +135,8 @@ static uint32_t waited_copy(const struct gp_rule_ctx *c, uint32_t call)
 }
 
 struct waited {
-    int64_t count, to_host, bytes;
-    uint32_t longest; /* call */
+    int64_t count, to_host, bytes, events; /* EVENTS: pinned ones, which an event tells the end of */
+    uint32_t longest;                      /* call */
 };
 
 /* The host needs copied bytes at some point, so copies to the host save nothing at the low end. */
@@ -153,6 +153,8 @@ static void check_synchronous_copy(struct gp_rule_ctx *c)
         if (c->p->calls.at[k].waited_for == GP_REPLAY_NONE) continue;
         w.count++;
         w.to_host += to_host;
+        w.events += gp_copy_is_pinned(gp_rule_name(c, item)) &&
+                    gp_name_has_one_of(c->calls[k].name, " EventSynchronize ");
         w.bytes += gp_rule_bytes(c, item);
         edits.current_ns += c->p->calls.at[k].waited_ns;
         if (w.longest == UINT32_MAX || c->p->calls.at[k].waited_ns > c->p->calls.at[w.longest].waited_ns)
@@ -168,7 +170,9 @@ static void check_synchronous_copy(struct gp_rule_ctx *c)
         gp_rule_times(c, w.count), gp_rule_size(c, w.bytes / w.count), gp_rule_ns(c, s->current_ns));
     s->action = gp_intern_cstr(
         &c->s->strings,
-        w.to_host == w.count
+        w.events == w.count ? "wait for the copy's event later, where the bytes are needed, after the next "
+                              "launches: the copy itself does not block the host"
+        : w.to_host == w.count
             ? gp_rule_in(c,
                          "copy to pinned memory with non_blocking=True, and wait for an event where the "
                          "bytes are needed, after the next launches",
@@ -198,8 +202,8 @@ const struct gp_rule gp_rule_synchronous_copy = {
     .summary = "the host waits for copies that need not block it",
     .needs = "copies with bytes and kind of memory, synchronising calls",
     .threshold = "1% of the time, every second step",
-    .guard = "single values (see scalar_read); pageable memory above 64 KB; waits that cost nothing in the "
-             "replay save nothing; without steps, copies before the first product",
+    .guard = "single values (see scalar_read); pageable memory above 64 KB or that small_copies packs; waits "
+             "that cost nothing in the replay; without steps, copies before the first product",
     .expect = "less idle_synchronisation and idle_blocking_call",
     .run = check_synchronous_copy,
     .measured = true,
@@ -312,6 +316,7 @@ static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule
                            const char *words)
 {
     struct gp_suggestion edits = {0};
+    uint8_t *calls = gp_zalloc(c->p->calls.n + 1); /* that wait for one of pageable memory */
     int64_t count = 0, bytes = 0;
     for (uint32_t i = 0, step = UINT32_MAX; i < c->p->items.n; i++) {
         if (set_up[i] || !is_small(c, i, direction)) continue;
@@ -319,11 +324,16 @@ static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule
         uint32_t call = c->p->items.at[i].call;
         step = c->p->items.at[i].step;
         count++, bytes += gp_rule_bytes(c, i), edits.current_ns += gp_rule_dur(c, i);
+        for (uint32_t k = call; k < c->p->calls.n && k < call + 2; k++)
+            calls[k] |= gp_rule_copy_waited_for(c, k) == i && gp_copy_is_pageable(gp_rule_name(c, i));
         if (first || c->p->replay.calls.at[call].n != 1) continue;
         gp_rule_edit_all(&edits, GP_EDIT_GONE, i, 0);
         gp_rule_edit_launch(c, &edits, call); /* the host calls for one copy where it did for many */
     }
-    struct gp_suggestion *s = gp_rule_suggest_edits(c, count > (int64_t)(SMALL_COPIES * c->n_steps), &edits);
+    bool enough = count > (int64_t)(SMALL_COPIES * c->n_steps);
+    if (enough) gp_rule_absorb(c, calls, " synchronous_copy ", NULL);
+    free(calls);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, enough, &edits);
     if (!s) return;
     s->description =
         gp_rule_text(c, "%lld copies per step %s move %s each on average",

@@ -278,6 +278,54 @@ static void copy_in_every_third_step(struct program *p)
     else copy_beside_the_host(p);
 }
 
+/* Pinned memory, and a call that returned at once: what is left is to wait later. */
+static void copy_and_event(struct program *p)
+{
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 200 * US, 10 * MS, false);
+    wait(p, "cudaEventSynchronize");
+    host(p, 100 * US);
+    kernel(p, GEMM, 500 * US);
+}
+
+static const char *action_of(struct program *p, void (*step)(struct program *), const char *rule)
+{
+    run(p, step);
+    assert_non_null(said(p, rule));
+    return gp_suggest_str(&p->s, said(p, rule)->action);
+}
+
+TEST(an_event_is_waited_for_later)
+{
+    struct program p;
+    assert_non_null(strstr(action_of(&p, copy_and_event, "synchronous_copy"), "event later"));
+    end(&p);
+    assert_null(strstr(action_of(&p, waited_copy_to_the_host, "synchronous_copy"), "event later"));
+    end(&p);
+}
+
+static void pageable_copies(struct program *p, int n)
+{
+    for (int i = 0; i < n; i++)
+        host(p, 10 * US), copy(p, "Memcpy HtoD (Pageable -> Device)", 20 * US, 54, true);
+    host(p, 10 * US), kernel(p, GEMM, 100 * US);
+}
+
+static void eleven_pageable(struct program *p) { pageable_copies(p, 11); }
+
+static void three_pageable(struct program *p) { pageable_copies(p, 3); }
+
+TEST(small_copies_are_packed_and_not_pinned)
+{
+    struct program p;
+    run(&p, eleven_pageable);
+    assert_non_null(said(&p, "small_copies"));
+    assert_null(said(&p, "synchronous_copy"));
+    end(&p);
+    run(&p, three_pageable); // too few to pack
+    assert_non_null(said(&p, "synchronous_copy"));
+    end(&p);
+}
+
 TEST(copies_that_the_host_waits_for)
 {
     // A step: the copy begins 1 us after the kernel before, takes 200 us, 3 us to come back, 100 us of the
