@@ -36,6 +36,10 @@ static bool is_plain_name(const char *name)
     return gp_matrix_use_of(name, strlen(name)) == GP_MATRIX_NO && !gp_kernel_is_double(name) && !half;
 }
 
+static bool is_convolution(const char *name) { return gp_name_has_one_of(name, " fprop dgrad wgrad "); }
+
+static bool is_tf32_convolution(const char *name) { return is_convolution(name) && strstr(name, "tf32"); }
+
 static void check_tensor_cores(struct gp_rule_ctx *c)
 {
     int64_t total = 0, count = 0;
@@ -46,8 +50,10 @@ static void check_tensor_cores(struct gp_rule_ctx *c)
     if (factor < TF32_LEAST) return;
     struct gp_suggestion edits = {0};
     uint8_t *plain = gp_rule_match_configs(c, is_plain_name);
+    bool cudnn_may = gp_rule_any_kernel(c, is_tf32_convolution); /* it chose the others */
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (c->items[i].kind != GP_FRAME_GEMM || !plain[c->items[i].config]) continue;
+        if (cudnn_may && is_convolution(gp_rule_name(c, i))) continue;
         double dur = (double)gp_rule_dur(c, i);
         total += gp_rule_dur(c, i);
         count++;
@@ -94,7 +100,7 @@ const struct gp_rule gp_rule_tensor_cores = {
     .summary = "matrix products in plain FP32 on a device that has TF32, or Tensor Cores for FP16 only",
     .needs = "kernel names that show it (ffma, simt), device ceilings",
     .threshold = "5% of the busy time",
-    .guard = "double precision; products of 16 bits without Tensor Cores; names that do not show it",
+    .guard = "double precision; products of 16 bits; convolutions beside those in TF32; unclear names",
     .expect = "faster products under other names",
     .run = check_tensor_cores,
     .to_know = "measure the device (gpuprof-measure --calibrate) for its rates in TF32 and 16 bits",
@@ -148,17 +154,11 @@ static uint32_t product_beside(const struct gp_rule_ctx *c, uint32_t softmax, in
 
 struct attention {
     int64_t count, total_ns, between_ns;
-    int64_t forward, safe; /* of the softmaxes in forward, those of scaled_dot_product_attention itself */
+    /* Of the softmaxes in forward, those of PyTorch's scaled_dot_product_attention itself, which has no fused
+     * kernel for its operands, and looks for rows that are masked whole. */
+    int64_t forward, safe;
     uint32_t softmax;
 };
-
-/* Does PyTorch's scaled_dot_product_attention run this SOFTMAX, having no fused kernel for its operands? It
- * looks for rows that are masked whole. */
-static bool is_safe(const struct gp_rule_ctx *c, uint32_t softmax)
-{
-    return same_place(c->p, (int64_t)softmax + 1, softmax) &&
-           strstr(gp_rule_name(c, softmax + 1), "isneginf");
-}
 
 /* A launch that goes for certain takes its usual host time along; what is longer before it is Python's, which
  * may stay. */
@@ -201,7 +201,7 @@ static struct attention find_attention(struct gp_rule_ctx *c, struct gp_suggesti
         if (from == GP_REPLAY_NONE || to == GP_REPLAY_NONE) continue;
         a.count++;
         a.forward += !strstr(gp_rule_name(c, i), "ackward");
-        a.safe += is_safe(c, i);
+        a.safe += i < to && strstr(gp_rule_name(c, i + 1), "isneginf");
         a.softmax = i;
         for (uint32_t k = from; k <= to; k++) {
             bool product = c->items[k].kind == GP_FRAME_GEMM;
@@ -239,21 +239,20 @@ static void check_attention(struct gp_rule_ctx *c)
                                   "per step: %s in all, %s of it between the products",
                                   (long long)gp_rule_per_step(c, a.count), gp_rule_ns(c, s->current_ns),
                                   gp_rule_ns(c, s->resource_low_ns));
-    const char *fused = gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
-                                   "jax.nn.dot_product_attention with implementation=\"cudnn\"",
-                                   "fused attention");
+    const char *fused =
+        gp_rule_in(c, "torch.nn.functional.scaled_dot_product_attention",
+                   "jax.nn.dot_product_attention with implementation=\"cudnn\"", "fused attention");
     bool safe = a.safe * 2 > a.forward;
-    s->action = safe ? gp_rule_text(c, "let scaled_dot_product_attention run one kernel: called within "
-                                       "torch.nn.attention.sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION), it "
-                                       "warns why it cannot, such as a mask whose last dimension is not "
-                                       "contiguous, or runs one")
-                     : gp_rule_text(c, "use %s in bf16 or fp16, which runs one kernel%s", fused,
-                                    gp_rule_in(c,
-                                               "; a bias is its attn_mask, and a library's model needs its "
-                                               "option for it (attn_implementation=\"sdpa\" in transformers)",
-                                               "", ""));
-    s->change = safe ? gp_rule_text(c, "let scaled_dot_product_attention run one kernel")
-                     : gp_rule_text(c, "use %s in bf16 or fp16", fused);
+    s->action = gp_rule_text(
+        c, safe ? "let %s run one kernel%s" : "use %s in bf16 or fp16, which runs one kernel%s", fused,
+        safe
+            ? ": within torch.nn.attention.sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION) it does, or warns why "
+              "it cannot, such as a mask whose last dimension is not contiguous"
+            : gp_rule_in(c,
+                         "; a bias is its attn_mask, and a library's model needs its option for it "
+                         "(attn_implementation=\"sdpa\" in transformers)",
+                         "", ""));
+    s->change = gp_rule_text(c, safe ? "let %s run one kernel" : "use %s in bf16 or fp16", fused);
     gp_rule_evidence_count(s, "attentions", gp_rule_per_step(c, a.count));
     gp_rule_evidence_ns(s, "between_products", s->resource_low_ns);
 }

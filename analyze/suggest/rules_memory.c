@@ -47,8 +47,7 @@ static void check_memory_access(struct gp_rule_ctx *c)
     struct gp_rule_lost sum = gp_rule_find_lost(c, lost_to_access, &edits);
     c->apart = NULL;
     free(attention);
-    struct gp_suggestion *s =
-        gp_rule_suggest_edits(c, gp_pct(sum.lost_ns, c->busy_ns) >= ACCESS_PCT, &edits);
+    struct gp_suggestion *s = gp_rule_suggest_edits(c, gp_pct(sum.lost_ns, c->busy_ns) >= ACCESS_PCT, &edits);
     if (!s) return;
     const struct gp_work *w = &c->work[sum.worst].share;
     const struct gp_ceiling *top = &c->s->ceilings.memory;

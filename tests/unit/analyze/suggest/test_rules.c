@@ -651,8 +651,22 @@ static void plain_convolution(struct program *p)
     kernel(p, ELEMENTWISE, 100 * US);
 }
 
+#define CONVOLUTION "sm80_xmma_fprop_implicit_gemm_indexed_f32f32_f32f32_f32_nchwkcrs_nchw_ffma__5x_cudnn"
+#define TF32        "cutlass_tensorop_s1688wgrad_optimized_tf32_256x64_16x4_nhwc_align4"
+
+static void plain_fprop(struct program *p)
+{
+    on_hopper(p);
+    kernel(p, CONVOLUTION, 1000 * US), kernel(p, ELEMENTWISE, 100 * US);
+}
+
+/* cuDNN may use TF32, and chose not to. */
+static void plain_fprop_beside_tf32(struct program *p) { plain_fprop(p), kernel(p, TF32, 10 * US); }
+
 TEST(products_go_to_tensor_cores)
 {
+    is_silent(plain_fprop_beside_tf32, "tensor_cores");
+    speaks(plain_fprop, "tensor_cores", 729137, 864568);
     is_silent(plain_convolution, "tensor_cores");
     // 494.7 TF32 to 67 FP32 TFLOP/s are 7.384; half of that leaves 270.9 us of 1000, all of it 135.4
     speaks(plain_products, "tensor_cores", 729137, 864568);
