@@ -334,7 +334,7 @@ static void describe_pieces(struct gp_rule_ctx *c, struct gp_suggestion *s, cons
 static bool is_no_update(const char *name)
 {
     return gp_kernel_is_multi_tensor(name) &&
-           gp_name_has_one_of(name, " ::Copy< CopyFunctor ZeroFunctor LpNorm BinaryOpScalarTensor ");
+           gp_name_has_one_of(name, " ::Copy< 4CopyI CopyFunctor ZeroFunctor LpNorm BinaryOpScalarTensor ");
 }
 
 /* Leave those PIECES that a fused optimizer makes fewer: none of plain SGD, which adds in one pass, nor where

@@ -295,6 +295,9 @@ static void torch_kernels(struct program *p) { launches_of(p, ADD); }
 #define COUNTS MANY("BinaryOpScalarFunctor<float, 1, 1, 0>, std::plus<float>, float")
 #define ROOTS  MANY("UnaryOpFunctor<float, 2, 1, 1>, at::native::Sqrt<float>")
 #define COPIES MANY("UnaryOpFunctor<float, 2, 1, 1>, at::native::Copy<float, float>")
+#define MANGLED_COPIES                                                                                       \
+    "_ZN2at6native12_GLOBAL__N_125multi_tensor_apply_kernelINS1_18TensorListMetadataILi2EEE"                 \
+    "NS1_14UnaryOpFunctorIfLi2ELi1ELi1EEEJNS0_4CopyIffEEEEEvT_T0_DpT1_"
 #define ZEROS  MANY("ZeroFunctor<float, 1, 1, 0>")
 #define NORMS  MANY("at::native::LpNormFunctor<float, (at::native::NormType)1, float, 1, 1, 0>, float*, int")
 #define CLIPS  MANY("BinaryOpScalarTensorFunctor<float, 1, 1, 0>, std::multiplies<float>, float*, float")
@@ -319,7 +322,12 @@ static void fused_sgd(struct program *p) { launches_two(p, MERGED, MERGED); }
 
 static void clipping(struct program *p) { launches_two(p, NORMS, CLIPS); }
 
-static void adam(struct program *p) { launches_two(p, COPIES, ROOTS); }
+/* Copies as recorded by one tool and by another. */
+static void adam(struct program *p)
+{
+    host(p, 20 * US), kernel(p, MANGLED_COPIES, 10 * US);
+    launches_two(p, COPIES, ROOTS);
+}
 
 TEST(copies_of_many_tensors_are_no_update)
 {
