@@ -324,11 +324,11 @@ static void check_small_of(struct gp_rule_ctx *c, const uint8_t *set_up, gp_rule
         uint32_t call = c->p->items.at[i].call;
         step = c->p->items.at[i].step;
         count++, bytes += gp_rule_bytes(c, i), edits.current_ns += gp_rule_dur(c, i);
-        for (uint32_t k = call; k < c->p->calls.n && k < call + 2; k++)
-            calls[k] |= gp_rule_copy_waited_for(c, k) == i && gp_copy_is_pageable(gp_rule_name(c, i));
         if (first || c->p->replay.calls.at[call].n != 1) continue;
         gp_rule_edit_all(&edits, GP_EDIT_GONE, i, 0);
         gp_rule_edit_launch(c, &edits, call); /* the host calls for one copy where it did for many */
+        for (uint32_t k = call; k < c->p->calls.n && k < call + 2; k++)
+            calls[k] |= gp_rule_copy_waited_for(c, k) == i && gp_copy_is_pageable(gp_rule_name(c, i));
     }
     bool enough = count > (int64_t)(SMALL_COPIES * c->n_steps);
     if (enough) gp_rule_absorb(c, calls, " synchronous_copy ", NULL);
