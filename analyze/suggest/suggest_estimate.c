@@ -31,7 +31,7 @@ struct saving {
 
 static int host_pct(const struct gp_rule_ctx *c)
 {
-    return c->s->step.unprofiled_source == GP_UNPROFILED_MEASURED ? MODEL_PCT : HOST_PCT;
+    return c->s->step.unprofiled_source != GP_UNPROFILED_MODEL ? MODEL_PCT : HOST_PCT;
 }
 
 /* By how much two runs of the program differ: the host more than the GPU, except where loading data or one
