@@ -808,6 +808,17 @@ bool gp_stalled_is_sure(const struct gp_stalled *k)
     return k->cause < GP_STALL_CAUSE_COUNT && k->saved_high > 0 && error_of(0.5, k->samples) <= ERROR_MOST;
 }
 
+bool gp_stalled_is_theirs(const struct gp_strings *strings, const struct gp_stalled *k)
+{
+    static const char *const of_libraries[] = {"nvjet_",   "_xmma_",     "cudnn", "cublas",
+                                               "cutlass_", "at::native", "nccl"};
+    const char *name = gp_string(strings, k->label);
+    bool known = k->lines.n && k->lines.at[0].file;
+    for (size_t i = 0; i < GP_COUNT(of_libraries) && !known; i++)
+        if (strstr(name, of_libraries[i])) return false;
+    return true;
+}
+
 /* ---- all ---- */
 
 GP_COMPARE(by_kernel, struct gp_stalled, GP_DOWN(samples) GP_UP(name))

@@ -116,6 +116,8 @@ void gp_stalls_release(struct gp_stalls *s);
 void gp_kernel_names(struct gp_strings *strings, gp_sid name, gp_sid *label, gp_sid *brief);
 /* Is a share of the kernel's samples known within 3 points, and something to be saved? */
 bool gp_stalled_is_sure(const struct gp_stalled *k);
+/* Is it the program's, as far as names tell? Nobody mends a line of a library's kernel. */
+bool gp_stalled_is_theirs(const struct gp_strings *strings, const struct gp_stalled *k);
 
 extern const struct gp_record gp_stalls_kernels; /* struct gp_stalled */
 extern const struct gp_record gp_stalls_lines;   /* struct gp_stall_part */

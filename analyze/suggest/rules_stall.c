@@ -68,7 +68,7 @@ static void check_stalls(struct gp_rule_ctx *c)
 {
     for (size_t i = 0; i < c->stalls.kernels.n; i++) {
         const struct gp_stalled *k = &c->stalls.kernels.at[i];
-        if (gp_stalled_is_sure(k) &&
+        if (gp_stalled_is_sure(k) && gp_stalled_is_theirs(&c->s->strings, k) &&
             !strcmp(c->rule->name + strlen(PREFIX), gp_stall_cause_name((enum gp_stall_cause)k->cause)))
             suggest_for(c, k);
     }
@@ -82,7 +82,7 @@ static void check_stalls(struct gp_rule_ctx *c)
         .summary = "kernels whose warps wait, on one line, for " text,                                       \
         .needs = "samples of program counters (gpuprof-collect --pc-sample)",                                \
         .threshold = "shares known within 3 points; 2% of the busy time",                                    \
-        .guard = "",                                                                                         \
+        .guard = "kernels of libraries whose lines are not known",                                           \
         .assumes = "all launches of the kernel stall alike",                                                 \
         .expect = "a shorter kernel",                                                                        \
         .run = check_stalls,                                                                                 \

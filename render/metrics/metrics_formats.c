@@ -235,19 +235,20 @@ static void summarize_uncounted(struct tables *k)
 
 /* ---- stalls ---- */
 
-/* The kernel with the most samples. */
+/* The program's kernel with the most samples. */
 static void summarize_stalls(struct tables *k)
 {
     const struct gp_stalls *s = &k->m->stalls;
     const struct gp_row_of of = gp_metrics_rows_of(k->m);
     if (!s->kernels.n) return;
-    const struct gp_stalled *first = &s->kernels.at[0];
+    size_t i = 0;
+    while (i < s->kernels.n && !gp_stalled_is_theirs(&k->m->strings, &s->kernels.at[i])) i++;
     k->text.n = 0;
     gp_buf_printf(&k->text, "%s samples of program counters in %zu %s", GP_COUNTED(s->samples), s->kernels.n,
                   s->kernels.n == 1 ? "kernel" : "kernels");
-    if (gp_stalled_is_sure(first)) {
+    if (i < s->kernels.n && gp_stalled_is_sure(&s->kernels.at[i])) {
         gp_buf_puts(&k->text, "; ");
-        gp_stall_put_saving(&k->text, &k->m->strings, first);
+        gp_stall_put_saving(&k->text, &k->m->strings, &s->kernels.at[i]);
     }
     gp_report_verdict(k->r, GP_TONE_PLAIN, "%s.", gp_buf_str(&k->text));
     gp_record_table(k->r, &gp_stalls_kernels, s->kernels.at, s->kernels.n, k->top, &of);

@@ -249,7 +249,7 @@ static void put_kernel(struct sheet *h, bool open, const struct gp_listing *code
     gp_buf_printf(&h->text, "%s samples", GP_COUNTED(k->samples));
     gp_page_take(h->w, &h->text, "span", "count");
     gp_svg_close(h->w);
-    if (gp_stalled_is_sure(k)) {
+    if (gp_stalled_is_sure(k) && gp_stalled_is_theirs(h->s->strings, k)) {
         gp_stall_put_saving(&h->text, h->s->strings, k);
         h->text.data[0] = 'W';
         gp_buf_printf(&h->text, ": %s.", gp_stall_cause_fix((enum gp_stall_cause)k->cause));

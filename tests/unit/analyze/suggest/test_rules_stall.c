@@ -16,6 +16,8 @@ struct planted {
 
 static const struct planted *planted;
 static int64_t less, other_ns;
+static const char *name = "k";
+static bool lined = true; /* are lines known? */
 
 /* Ten multiprocessors. */
 static void on_h100(struct program *p)
@@ -28,14 +30,14 @@ static void launch(struct program *p)
 {
     struct gp_config c;
     memset(&c, 0, sizeof c);
-    c.name = mk_name(&p->t, "k");
+    c.name = mk_name(&p->t, name);
     c.has = GP_HAS_GRID | GP_HAS_BLOCK | GP_HAS_REGS;
     c.grid[0] = planted->blocks;
     c.block[0] = planted->threads;
     c.grid[1] = c.grid[2] = c.block[1] = c.block[2] = 1;
     c.registers = 16;
     c.local_bytes = planted->local;
-    kernel(p, "k", 500 * US);
+    kernel(p, name, 500 * US);
     gp_set_config(&p->t.events[GP_GPU], p->t.events[GP_GPU].n - 1, gp_trace_config(&p->t, &c));
 }
 
@@ -58,9 +60,9 @@ static void step(struct program *p)
     launch(p);
     kernel(p, "other", other_ns);
     wait(p, "cudaDeviceSynchronize");
-    struct pc pc = {.t = &p->t, .track = p->main, .name = "k", .start_ns = from, .dur_ns = p->now - from};
+    struct pc pc = {.t = &p->t, .track = p->main, .name = name, .start_ns = from, .dur_ns = p->now - from};
     if (planted->operation) put_code(&pc);
-    pc_line(&pc, "k.cu", 57);
+    if (lined) pc_line(&pc, "k.cu", 57);
     pc_add(&pc, 0x20, "selected", 200 / less, 0);
     if (planted->at_once) p->t.events[GP_PC].addr[p->t.events[GP_PC].n - 1] = 0x10;
     pc_add(&pc, 0x10, planted->reason, 800 / less, strcmp(planted->reason, "selected") ? 800 / less : 0);
@@ -115,6 +117,30 @@ TEST(few_samples_and_short_kernels_show_nothing)
         other_ns = 30 * MS;
         is_silent(step, planted->rule); /* 1.6% of the busy time */
     }
+}
+
+TEST(nobody_mends_a_kernel_of_a_library)
+{
+    planted = &cases[3];
+    less = 1;
+    other_ns = 1 * MS;
+    static const struct {
+        const char *name;
+        bool lined, said;
+    } kernels[] = {{"k", false, true},
+                   {"nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_NNT", false, false},
+                   {"nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_NNT", true, true},
+                   {"_ZN2at6native18elementwise_kernelIfEEvT_", false, false}};
+    for (size_t i = 0; i < GP_COUNT(kernels); i++) {
+        struct program p;
+        name = kernels[i].name;
+        lined = kernels[i].lined;
+        run(&p, step);
+        assert_int_equal(said(&p, planted->rule) != NULL, kernels[i].said);
+        end(&p);
+    }
+    name = "k";
+    lined = true;
 }
 
 /* Launches that wait for each other: no step is known. */
