@@ -103,7 +103,7 @@ bool gp_rule_same_line(const struct gp_rule_ctx *c, uint32_t one, uint32_t other
 }
 
 /* Whose function makes the call? Of PyTorch's or CuPy's, the next function around is asked. */
-static enum gp_code code_of_call(const struct gp_rule_ctx *c, uint32_t call)
+enum gp_code gp_rule_code_of_call(const struct gp_rule_ctx *c, uint32_t call)
 {
     const struct gp_stack *frames[MOST_FRAMES];
     uint32_t n = frames_of(c, call, frames);
@@ -118,7 +118,7 @@ enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_sugges
 {
     size_t n[GP_CODE_COUNT] = {0};
     for (size_t i = 0; i < s->high.n && c->t->events[GP_API].stack; i++)
-        n[code_of_call(c, call_of(c, &s->high.at[i]))]++;
+        n[gp_rule_code_of_call(c, call_of(c, &s->high.at[i]))]++;
     if (n[GP_CODE_LIBRARY] > n[GP_CODE_OWN] + n[GP_CODE_UNKNOWN]) return GP_CODE_LIBRARY;
     return n[GP_CODE_OWN] > n[GP_CODE_LIBRARY] + n[GP_CODE_UNKNOWN] ? GP_CODE_OWN : GP_CODE_UNKNOWN;
 }

@@ -130,6 +130,7 @@ gp_sid gp_rule_place_between(struct gp_rule_ctx *c, const int64_t *by_call);
  * Unknown without stacks. */
 enum gp_code { GP_CODE_UNKNOWN, GP_CODE_OWN, GP_CODE_LIBRARY, GP_CODE_COUNT };
 enum gp_code gp_rule_code_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
+enum gp_code gp_rule_code_of_call(const struct gp_rule_ctx *c, uint32_t call);
 /* Does one line of the user's own make both calls, itself or by PyTorch or CuPy? */
 bool gp_rule_same_line(const struct gp_rule_ctx *c, uint32_t one, uint32_t other);
 /* Is LOOP in an installed library? False without stacks. O(calls). */

@@ -1,5 +1,6 @@
 // The host waits for the GPU, and the GPU then for the host.
 #include <stdlib.h>
+#include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
@@ -30,6 +31,7 @@ static bool is_covered(const struct gp_rule_ctx *c, uint32_t call, bool scalars)
 struct waits {
     int64_t count;  /* of calls that waited */
     int64_t copies; /* of values that were read, with or without a wait */
+    int64_t own;    /* of them in the user's own code, for certain */
     int64_t waited_ns;
     int64_t sized_ns;        /* of it under operators that must know the size of their result */
     uint32_t longest, sized; /* calls; the longest of those; UINT32_MAX: none */
@@ -96,6 +98,7 @@ static struct waits find_waits(struct gp_rule_ctx *c, bool scalars, struct gp_su
         if (c->p->replay.calls.at[k].waits_for == GP_REPLAY_NONE || !is_covered(c, k, scalars)) continue;
         uint32_t copy = scalars ? gp_rule_copy_waited_for(c, k) : GP_REPLAY_NONE;
         w.copies += copy != last;
+        w.own += copy != last && gp_rule_code_of_call(c, k) == GP_CODE_OWN;
         last = copy;
         if (call->waited_for != GP_REPLAY_NONE) {
             w.count++;
@@ -201,6 +204,13 @@ static void describe_waits(struct gp_rule_ctx *c, struct gp_suggestion *s, const
     if (sampled) gp_rule_evidence_text(s, "place_from", gp_intern_cstr(&c->s->strings, "samples"));
 }
 
+/* Where nothing shows whose code reads, it may be a library's. */
+static const char *or_library(const struct gp_rule_ctx *c)
+{
+    bool shown = c->t->events[GP_API].stack || gp_rule_python_is_known(c);
+    return shown ? "" : "; in a library's code, only an option of the library helps";
+}
+
 /* What waits is not the program, but an operator: it must know how many elements it returns. */
 static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct waits *w)
 {
@@ -211,12 +221,17 @@ static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s
                                   "The host reads single values from the GPU %s and waits %s per step for "
                                   "them, mostly because %s must know how many elements it returns",
                                   gp_rule_times(c, w->copies), gp_rule_ns(c, s->current_ns), op);
-    s->action =
-        gp_rule_text(c,
-                     "avoid results whose size depends on the data: apply masks with %s, or compute indices "
-                     "once and reuse them",
-                     gp_rule_in(c, "torch.where or a product, use torch.nonzero_static(size=N)",
-                                "jax.numpy.where or a product, use nonzero(size=N)", "where() or a product"));
+    const char *how =
+        gp_rule_in(c, "apply masks with torch.where or a product, use torch.nonzero_static(size=N)",
+                   "apply masks with jax.numpy.where or a product, use nonzero(size=N)",
+                   "apply masks with where() or a product");
+    if (gp_name_has_one_of(op, " bincount unique "))
+        how = "count with scatter_add_ of ones into a tensor of fixed size, sort and mask in place of unique";
+    else if (strstr(op, "repeat_interleave")) how = "give repeat_interleave its output_size";
+    s->action = gp_rule_text(c,
+                             "avoid results whose size depends on the data: %s, or compute what they "
+                             "give once and reuse it%s",
+                             how, or_library(c));
     s->assumes = gp_rule_text(c, "the number of elements has a bound, or the mask can be applied without it");
 }
 
@@ -263,6 +278,9 @@ static void check_scalar_read(struct gp_rule_ctx *c)
         s->action = gp_rule_text(
             c, "let the library that reads them leave the check out, by an option or another call, "
                "or give it the value from the host");
+        if (w.own * 2 >= (int64_t)c->n_steps)
+            s->action = gp_rule_text(c, "%s; your own code reads %s: do that only every few steps",
+                                     gp_suggest_str(c->s, s->action), gp_rule_times(c, w.own));
         return;
     }
     const struct gp_loop *loop = loop_of_reads(c, &w);
@@ -272,14 +290,16 @@ static void check_scalar_read(struct gp_rule_ctx *c)
                          gp_suggest_str(c->s, s->description), loop->reads, loop->count,
                          loop->period - loop->reads / loop->count);
         s->change = gp_rule_text(c, "compute what all turns of the loop read in one call, and read it once");
-        s->action = gp_rule_text(c, "%s, where no turn needs the one before; otherwise read every few turns",
-                                 gp_suggest_str(c->s, s->change));
+        s->action =
+            gp_rule_text(c, "%s, where no turn needs the one before; otherwise read every few turns%s",
+                         gp_suggest_str(c->s, s->change), or_library(c));
         return;
     }
     s->action = gp_rule_text(c,
                              "read values only every few steps, or keep them on the GPU and decide there, "
-                             "with %s in place of if",
-                             gp_rule_in(c, "torch.where", "jax.numpy.where or jax.lax.cond", "a mask"));
+                             "with %s in place of if%s",
+                             gp_rule_in(c, "torch.where", "jax.numpy.where or jax.lax.cond", "a mask"),
+                             or_library(c));
 }
 
 const struct gp_rule gp_rule_scalar_read = {

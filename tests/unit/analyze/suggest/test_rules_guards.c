@@ -225,6 +225,29 @@ static void read_by_library(struct program *p)
     for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
 }
 
+/* The same, and the program reads one of its own. */
+static void read_by_both(struct program *p)
+{
+    read_by_library(p), read_by_library(p);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, 4, true);
+    frame(p, "evaluate", "/srv/train.py", 14, true);
+}
+
+static void read_in(struct program *p, const char *op)
+{
+    int64_t from = p->now;
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+    copy(p, "Memcpy DtoH (Device -> Pinned)", 2 * US, 8, true);
+    if (op) mk_host(&p->t, GP_OP, p->main, from, p->now, op);
+    for (int i = 0; i < 5; i++) host(p, 20 * US), kernel(p, GEMM, 200 * US);
+}
+
+static void read_by_somebody(struct program *p) { read_in(p, NULL); }
+
+static void counting(struct program *p) { read_in(p, "aten::bincount"); }
+
+static void repeating(struct program *p) { read_in(p, "aten::repeat_interleave"); }
+
 /* A GradScaler asks once whether gradients are finite; what comes between clips them. */
 static void read_of_scaler(struct program *p)
 {
@@ -370,8 +393,12 @@ static const struct {
     {"layout_churn", few_joins, "drop .contiguous()", "one tensor"},
     {"layout_churn", copies_of_library, "which a library makes", "in your own code"},
     {"layout_churn", own_copies, "in your own code", "library"},
-    {"scalar_read", count_then_select, "compute indices once", "torch"},
+    {"scalar_read", count_then_select, "apply masks with where()", "torch"},
+    {"scalar_read", counting, "scatter_add_ of ones", "nonzero"},
+    {"scalar_read", repeating, "output_size", "nonzero"},
     {"scalar_read", read_by_library, "let the library that reads them", "every few steps"},
+    {"scalar_read", read_by_both, "your own code reads once per step: do that only every few steps", "where"},
+    {"scalar_read", read_by_somebody, "in a library's code", "let the library"},
     {"scalar_read", plain_read, "every few steps", "a library"},
     {"copy_overlap", results, "copy the results back", "batch"},
     {"copy_overlap", batches, "next batch", "results"},
