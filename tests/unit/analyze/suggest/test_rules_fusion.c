@@ -270,7 +270,34 @@ static void turning_in(struct program *p, const char *name)
 
 static void turning_sequences(struct program *p) { turning_in(p, "aten::conv1d"); }
 
+static void turning_sequences_by_cutlass(struct program *p)
+{
+    turning_sequences(p);
+    kernel(p,
+           "void cutlass::Kernel<cutlass::conv::threadblock::Conv2dWgradActivationTileAccessIterator<64> >()",
+           100 * US);
+}
+
 static void turning_images(struct program *p) { turning_in(p, "aten::conv2d"); }
+
+static void turning_volumes(struct program *p) { turning_in(p, "aten::conv3d"); }
+
+/* Names alone: only a filter that is deep shows what is convolved. */
+static void convolving(struct program *p, const char *filter)
+{
+    char name[128];
+    snprintf(name, sizeof name,
+             "sm80_xmma_fprop_implicit_gemm_f16f16_tilesize256x64x32_tensor16x8x16_%s_execute_kernel",
+             filter);
+    kernel(p, name, 500 * US);
+    turning(p);
+}
+
+static void turning_by_a_deep_filter(struct program *p) { convolving(p, "t3r3s3"); }
+
+static void turning_by_a_flat_filter(struct program *p) { convolving(p, "t1r3s3"); }
+
+static void turning_by_a_line(struct program *p) { convolving(p, "t1r1s3"); }
 
 static void transposing(struct program *p)
 {
@@ -293,12 +320,34 @@ static void advises(void (*step)(struct program *), const char *what, int64_t cu
     end(&p);
 }
 
+static void turning_beside_group_norms(struct program *p)
+{
+    turning_images(p);
+    kernel(p, "void at::native::(anonymous namespace)::GroupNormKernelImplInternal<float>()", 100 * US);
+}
+
+TEST(group_normalization_takes_longer_with_channels_last)
+{
+    advises(turning_beside_group_norms, "a denoiser took 32% longer in all", 60 * US);
+    struct program p;
+    run(&p, turning_beside_group_norms);
+    const struct gp_suggestion *s = said(&p, "layout_churn");
+    assert_true(s->looks && s->priority <= GP_PRIORITY_LOW);
+    assert_int_equal(s->saving_low_ns, 0);
+    end(&p);
+}
+
 /* channels_last is for images, and not for transposes; each advice counts the kernels that it would
  * remove. */
 TEST(channels_last_is_for_images)
 {
-    advises(turning_images, "channels_last", 60 * US);
+    advises(turning_images, "torch.channels_last)", 60 * US);
+    advises(turning_volumes, "torch.channels_last_3d)", 60 * US);
+    advises(turning_by_a_deep_filter, "torch.channels_last_3d)", 60 * US);
+    advises(turning_by_a_flat_filter, "torch.channels_last))", 60 * US);
+    advises(turning_by_a_line, "torch.channels_last)), if its convolutions are of images", 60 * US);
     is_silent(turning_sequences, "layout_churn");
+    is_silent(turning_sequences_by_cutlass, "layout_churn");
     advises(transposing, ".contiguous()", 90 * US);
 }
 
