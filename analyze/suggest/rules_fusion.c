@@ -193,6 +193,11 @@ static bool is_epilogue(const char *name)
            !gp_kernel_is_multi_tensor(name) && !gp_kernel_is_compiled(name);
 }
 
+static bool is_sum(const char *name)
+{
+    return gp_kernel_is_elementwise(name) && strstr(name, "CUDAFunctor_add");
+}
+
 /* By item: its chain, or NONE. */
 static uint32_t *chains_of_items(const struct gp_rule_ctx *c)
 {
@@ -238,12 +243,15 @@ static void check_epilogue(struct gp_rule_ctx *c)
     struct sum sum = sum_of(c, items);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= EPILOGUE_PCT) {
         struct gp_suggestion *s = gp_rule_suggest(c);
+        int64_t gradients_ns = 0; /* in sums of gradients, which no epilogue of cuBLASLt does */
         for (uint32_t i = 0; i < c->p->items.n; i++) {
             if (!items[i]) continue;
             int64_t dur = gp_rule_dur(c, i);
+            gradients_ns += c->items[i].backward && is_sum(gp_rule_name(c, i)) ? dur : 0;
             gp_rule_edit_dur(s, i, dur - gp_part(dur, 3, 10), dur - gp_part(dur, 9, 10));
             launch_no_more(c, s, i);
         }
+        bool of_gradients = gp_mul_saturated(gradients_ns, 2) > sum.ns;
         s->operation = gp_rule_item_label(c, sum.longest);
         s->current_ns = gp_rule_per_step(c, sum.ns);
         s->resource_low_ns = gp_part(s->current_ns, 3, 10);
@@ -255,7 +263,11 @@ static void check_epilogue(struct gp_rule_ctx *c)
                          (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         s->action = gp_rule_text(
             c,
-            "use %s, which fuses such work into the product, or cuBLASLt epilogues (bias, GELU, ReLU, scale)",
+            of_gradients
+                ? "compile as one all that gives these gradients (%s), which fuses their sums into the "
+                  "product"
+                : "use %s, which fuses such work into the product, or cuBLASLt epilogues (bias, GELU, "
+                  "ReLU, scale)",
             gp_rule_in(c, "torch.compile(mode=\"max-autotune\")", "jax.jit on both", "a compiler"));
         gp_rule_evidence_count(s, "kernels", gp_rule_per_step(c, sum.count));
         gp_rule_evidence_pct(s, "of_busy", gp_pct(sum.ns, c->busy_ns));
@@ -366,10 +378,7 @@ const struct gp_rule gp_rule_cast_churn = {
 
 /* ---- order of elements ---- */
 
-static bool turns_channels(const char *name)
-{
-    return strstr(name, "nchwToNhwc") || strstr(name, "nhwcToNchw");
-}
+static bool turns_channels(const char *name) { return gp_name_has_one_of(name, " nchwToNhwc nhwcToNchw "); }
 
 /* PyTorch's and cuDNN's batch normalization of tensors whose channels come first. */
 static bool is_batch_norm(const char *name)
@@ -400,10 +409,7 @@ static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
 }
 
 /* PyTorch's group normalization, which takes longer with channels last: a denoiser with it did, by 32%. */
-static bool is_group_norm(const char *name)
-{
-    return strstr(name, "GroupNorm") || strstr(name, "ComputeFusedParams");
-}
+static bool is_group_norm(const char *name) { return gp_name_has_one_of(name, " GroupNorm ComputeFused "); }
 
 /* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
 static void drop_gradients_of_splits(const struct gp_rule_ctx *c, uint8_t *items)
@@ -423,20 +429,11 @@ static int64_t joining_ns(const struct gp_rule_ctx *c, const uint8_t *items)
     return sum;
 }
 
-static bool is_flat_convolution(const char *name)
-{
-    return strstr(name, "conv1d") || strstr(name, "Conv1d") || strstr(name, "conv_transpose1d");
-}
+static bool is_flat(const char *name) { return gp_name_has_one_of(name, " onv1d onv_transpose1d "); }
 
-static bool is_plane_convolution(const char *name)
-{
-    return strstr(name, "conv2d") || strstr(name, "Conv2d") || strstr(name, "conv_transpose2d");
-}
+static bool is_plane(const char *name) { return gp_name_has_one_of(name, " onv2d onv_transpose2d "); }
 
-static bool is_deep_convolution(const char *name)
-{
-    return strstr(name, "conv3d") || strstr(name, "Conv3d") || strstr(name, "conv_transpose3d");
-}
+static bool is_deep(const char *name) { return gp_name_has_one_of(name, " onv3d onv_transpose3d "); }
 
 /* What convolutions are of, as bits. */
 enum { SEQUENCES = 1, IMAGES = 2, VOLUMES = 4 };
@@ -455,7 +452,7 @@ static int filter_is_of(const char *name)
  * has "Conv2d" in its names in any case. */
 static int what_is_convolved(const struct gp_rule_ctx *c, const uint8_t *turns)
 {
-    static gp_rule_match *const matches[] = {is_flat_convolution, is_plane_convolution, is_deep_convolution};
+    static gp_rule_match *const matches[] = {is_flat, is_plane, is_deep};
     int found = 0;
     for (size_t k = 0; k < GP_COUNT(matches); k++) {
         struct gp_host_memo memo = {.hs = &c->v->hs};
@@ -625,11 +622,6 @@ static uint8_t *gradient_fills(const struct gp_rule_ctx *c)
     }
     gp_host_memo_release(&zero_grads);
     return items;
-}
-
-static bool is_sum(const char *name)
-{
-    return gp_kernel_is_elementwise(name) && strstr(name, "CUDAFunctor_add");
 }
 
 /* If gradients exist, one kernel per gradient adds those of the step to them; if not, the new ones are used

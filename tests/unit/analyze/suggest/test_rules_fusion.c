@@ -233,6 +233,36 @@ static void product_and_fill(struct program *p)
     kernel(p, GEMM, 500 * US), kernel_of(p, FILL, BLOCKS, 80 * US), kernel(p, GEMM, 500 * US);
 }
 
+static void product_and_sum(struct program *p)
+{
+    kernel(p, GEMM, 500 * US), kernel_of(p, ADD, BLOCKS, 80 * US), kernel(p, GEMM, 500 * US);
+}
+
+/* Of the backward pass, where gradients are summed up. */
+static void product_and_sum_of_gradients(struct program *p)
+{
+    uint32_t main = p->main;
+    kernel(p, GEMM, 500 * US);
+    p->main = mk_thread(&p->t, p->t.tracks.at[main].process, 200);
+    product_and_sum(p);
+    p->main = main;
+}
+
+static bool names_cublas(void (*step)(struct program *))
+{
+    struct program p;
+    run(&p, step);
+    bool named = strstr(gp_suggest_str(&p.s, said(&p, "epilogue")->action), "cuBLASLt") != NULL;
+    end(&p);
+    return named;
+}
+
+TEST(no_epilogue_sums_gradients)
+{
+    assert_true(names_cublas(product_and_sum)); // a bias
+    assert_false(names_cublas(product_and_sum_of_gradients));
+}
+
 TEST(what_follows_a_product_becomes_its_end)
 {
     speaks(product_and_more, "epilogue", 24 * US, 72 * US); // three and nine tenths of 80 us
