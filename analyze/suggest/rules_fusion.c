@@ -295,16 +295,20 @@ const struct gp_rule gp_rule_epilogue = {
 
 /* ---- casts ---- */
 
+static bool turns_channels(const char *name) { return gp_name_has_one_of(name, " nchwToNhwc nhwcToNchw "); }
+
 /* Leave out the casts that PyTorch's batch normalization makes of its own statistics. Returns whether a
- * product or attention reads most of the others of the forward pass next, as it does those of weights and
- * inputs. */
+ * product or attention reads most of the others of the forward pass next, perhaps after its channels are turned, as
+ * it does those of weights and inputs. */
 static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
 {
     const struct gp_plan *p = c->p;
-    int64_t read_ns = 0, forward_ns = 0;
-    uint32_t next = UINT32_MAX; /* the kernel behind all casts and sets */
+    bool late = gp_rule_host_bound_unrecorded_pct(c) >= HOST_BOUND_PCT; /* launches count, not their time */
+    int64_t read = 0, forward = 0;
+    uint8_t *copies = gp_rule_match_items(c, turns_channels);
+    uint32_t next = UINT32_MAX; /* the kernel behind all casts, sets and such turns */
     for (uint32_t i = p->items.n; i-- > 0;) {
-        if (!items[i] && c->items[i].kind != GP_FRAME_MEMSET) next = i;
+        if (!items[i] && !copies[i] && c->items[i].kind != GP_FRAME_MEMSET) next = i;
         if (!items[i]) continue;
         bool reads = next != UINT32_MAX && p->items.at[next].step == p->items.at[i].step &&
                      p->replay.items.at[next].stream == p->replay.items.at[i].stream;
@@ -312,10 +316,12 @@ static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
             reads && (c->items[next].kind == GP_FRAME_GEMM || c->items[next].kind == GP_FRAME_ATTENTION);
         if (reads && strstr(gp_rule_name(c, next), "batch_norm_calc")) items[i] = 0;
         if (!items[i] || c->items[i].backward) continue;
-        forward_ns += gp_rule_dur(c, i);
-        if (product) read_ns += gp_rule_dur(c, i);
+        int64_t size = late ? 1 : gp_rule_dur(c, i);
+        forward += size;
+        read += product ? size : 0;
     }
-    return gp_mul_saturated(read_ns, 2) >= forward_ns;
+    free(copies);
+    return gp_mul_saturated(read, 2) >= forward;
 }
 
 /* Does an optimizer run, for which 16 bits may be too few? */
@@ -345,14 +351,14 @@ static void check_cast_churn(struct gp_rule_ctx *c)
                                      compiler);
             s->change = gp_rule_text(c, "let %s fuse the casts into other kernels", compiler);
         } else {
-            s->action =
-                gp_rule_text(c,
-                             "keep the parameters in the type that the matrix products need%s, cast "
-                             "unchanging tensors only once, and let %s fuse casts into other kernels",
-                             trains(c) ? " (and FP32 copies of them in the optimizer)" : "", compiler);
+            s->action = gp_rule_text(
+                c,
+                "keep the parameters in the type that the matrix products need%s, make inputs in "
+                "it, cast unchanging tensors only once, and let %s fuse casts into other kernels",
+                trains(c) ? " (and FP32 copies of them in the optimizer)" : "", compiler);
             s->change = gp_rule_text(c,
-                                     "cast less: keep the parameters in the type that the matrix products "
-                                     "need, and let %s fuse the other casts",
+                                     "cast less: keep parameters and inputs in the type that the matrix "
+                                     "products need, and let %s fuse the other casts",
                                      compiler);
         }
     }
@@ -377,8 +383,6 @@ const struct gp_rule gp_rule_cast_churn = {
 };
 
 /* ---- order of elements ---- */
-
-static bool turns_channels(const char *name) { return gp_name_has_one_of(name, " nchwToNhwc nhwcToNchw "); }
 
 /* PyTorch's and cuDNN's batch normalization of tensors whose channels come first. */
 static bool is_batch_norm(const char *name)

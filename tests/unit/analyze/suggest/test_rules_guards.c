@@ -166,6 +166,26 @@ static void casts_in_training(struct program *p)
     kernel(p, FUSED, 20 * US);
 }
 
+static void casts_of_channels(struct program *p)
+{
+    for (int i = 0; i < 4; i++) {
+        host(p, 20 * US), kernel(p, CAST, 50 * US);
+        host(p, 20 * US),
+            kernel(p, "void cudnn::engines_precompiled::nchwToNhwcKernel<half, half>()", 20 * US);
+        host(p, 20 * US), kernel(p, GEMM, 100 * US);
+    }
+}
+
+/* The host is late: of six casts, five are of weights, whatever the longest takes. */
+static void casts_by_count(struct program *p)
+{
+    host(p, 100 * US), kernel(p, CAST, 20 * US), host(p, 100 * US), kernel(p, MEAN, 20 * US);
+    for (int i = 0; i < 5; i++) {
+        host(p, 100 * US), kernel(p, CAST, 2 * US);
+        host(p, 100 * US), kernel(p, GEMM, 10 * US);
+    }
+}
+
 static void casts_of_activations(struct program *p) { cast_before(p, MEAN); }
 
 static void copies(struct program *p)
@@ -387,6 +407,8 @@ static const struct {
 } words[] = {
     {"cast_churn", casts_of_weights, "keep the parameters", "FP32 copies"},
     {"cast_churn", casts_in_training, "FP32 copies", "beside them"},
+    {"cast_churn", casts_of_channels, "make inputs in it", "beside them"},
+    {"cast_churn", casts_by_count, "keep the parameters", "beside them"},
     {"cast_churn", casts_of_activations, "fuse these casts", "parameters"},
     {"layout_churn", copies, "drop .contiguous()", "library"},
     {"layout_churn", joins, "write into one tensor", ".contiguous()"},
