@@ -1,5 +1,7 @@
 // Communication that kernels wait for, and that comes in small pieces.
+#include <string.h>
 #include "analyze/math/sums.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 
@@ -30,6 +32,24 @@ static uint32_t longest_collective(const struct gp_rule_ctx *c)
     return longest;
 }
 
+static const char *what_overlaps(const struct gp_rule_ctx *c, uint32_t longest)
+{
+    const char *name = gp_rule_name(c, longest);
+    if (strstr(name, "SendRecv"))
+        return "overlap what is sent with work that does not need it: more micro-batches or another schedule "
+               "of a pipeline, or route as much to each expert";
+    if (!trains(c) && !c->jax)
+        return "join collectives of layers with what follows them (fused all-reduce and norm, custom "
+               "all-reduce), overlap them with other requests, or split the model over fewer devices";
+    return gp_rule_in(c,
+                      gp_name_has_one_of(name, " AllGather ReduceScatter ")
+                          ? "try prefetching (FSDP), or gradient accumulation"
+                          : "try other bucket sizes (bucket_cap_mb), gradient accumulation or compression",
+                      "overlap them with what does not need them (XLA's latency-hiding scheduler), or "
+                      "accumulate gradients",
+                      "overlap them with what does not need them, or accumulate gradients");
+}
+
 static void check_exposed_communication(struct gp_rule_ctx *c)
 {
     double exposed = gp_pct(gp_rule_per_step(c, c->exposed_communication_ns), c->s->step.step_ns);
@@ -49,20 +69,8 @@ static void check_exposed_communication(struct gp_rule_ctx *c)
     s->description = gp_rule_text(
         c, "The GPU communicates for %s per step without computing at the same time (%.0f%% of the time)",
         gp_rule_ns(c, s->resource_high_ns), exposed);
-    s->action = gp_intern_cstr(
-        &c->s->strings,
-        trains(c) || c->jax
-            ? gp_rule_in(
-                  c,
-                  "try other bucket sizes (bucket_cap_mb), prefetching (FSDP), gradient accumulation "
-                  "or compression; run trace-hta on all ranks to see which rank the others wait for",
-                  "overlap them with what does not need them (XLA's latency-hiding scheduler), or accumulate "
-                  "gradients; run trace-hta on all ranks to see which rank the others wait for",
-                  "overlap them with what does not need them, or accumulate gradients; run trace-hta on all "
-                  "ranks to see which rank the others wait for")
-            : "join collectives of layers with what follows them (fused all-reduce and norm, custom "
-              "all-reduce), overlap them with other requests, or split the model over fewer devices; run "
-              "trace-hta on all ranks to see which rank the others wait for");
+    s->action = gp_rule_text(c, "%s; %s which rank the others wait for", what_overlaps(c, longest),
+                             c->v->devices.n > 1 ? "trace-hta shows" : "run trace-hta on all ranks to see");
     gp_rule_evidence_count(s, "collectives", gp_rule_per_step(c, count));
     gp_rule_evidence_pct(s, "exposed", exposed);
 }
@@ -73,13 +81,12 @@ const struct gp_rule gp_rule_exposed_communication = {
     .summary = "communication not overlapped by kernels",
     .needs = "kernel names",
     .threshold = "5% of the time",
-    .guard = "the low end is nothing, as one rank does not show what part of it is waiting",
-    .formula = "between nothing and all of it: one rank does not show how much of it is waiting for "
-               "other ranks",
+    .guard = "the low end is nothing, as a part of it may be waiting for other ranks",
+    .formula = "between nothing and all of it, as a part of it may be waiting for other ranks",
     .assumes = "some work does not need the result yet",
     .expect = "less exposed communication",
     .run = check_exposed_communication,
-    .to_know = "record all ranks together, which shows what is waiting",
+    .to_know = "run trace-hta on a trace of all ranks, which shows what is waiting",
 };
 
 /* ---- in small pieces ---- */

@@ -61,12 +61,14 @@ static void run(struct program *p, const int64_t compute[2][RANKS], const char *
     assert_true(p->s.step.trusted);
 }
 
-static const struct gp_suggestion *said(const struct program *p)
+static const struct gp_suggestion *said_by(const struct program *p, const char *rule)
 {
     for (size_t i = 0; i < p->s.suggestions.n; i++)
-        if (!strcmp(p->s.suggestions.at[i].rule->name, "straggler")) return &p->s.suggestions.at[i];
+        if (!strcmp(p->s.suggestions.at[i].rule->name, rule)) return &p->s.suggestions.at[i];
     return NULL;
 }
+
+static const struct gp_suggestion *said(const struct program *p) { return said_by(p, "straggler"); }
 
 static void end(struct program *p)
 {
@@ -110,6 +112,17 @@ TEST(one_rank_is_waited_for)
     speaks(first, 0, "the process on GPU 0", 150, 300);
     // Clocks that differ by 5 ms are set by the ends of the collectives.
     speaks(second, 5000 * US, "the process on GPU 1", 150, 300);
+}
+
+TEST(ranks_that_are_there_need_not_be_recorded)
+{
+    const int64_t even[2][RANKS] = {{800, 800}, {800, 800}};
+    struct program p;
+    run(&p, even, NCCL, 0);
+    const struct gp_suggestion *s = said_by(&p, "exposed_communication");
+    assert_non_null(s);
+    assert_null(strstr(gp_suggest_str(&p.s, s->action), "run trace-hta on all ranks"));
+    end(&p);
 }
 
 TEST(ranks_that_wait_for_no_one_rank)

@@ -94,6 +94,29 @@ static void collectives_of_gradients(struct program *p)
     collectives(p);
 }
 
+static void backward_then(struct program *p, const char *name)
+{
+    int64_t from = p->now;
+    kernel(p, GEMM, 100 * US);
+    mk_host(&p->t, GP_OP, p->main, from, p->now, "autograd::engine::evaluate_function: MmBackward0");
+    kernel(p, name, 200 * US);
+}
+
+static void gathering(struct program *p) { backward_then(p, "ncclDevKernel_AllGather_RING_LL()"); }
+
+static void sending(struct program *p) { backward_then(p, "ncclDevKernel_SendRecv()"); }
+
+TEST(what_is_not_used_is_not_advised)
+{
+    advises(gathering, "exposed_communication", "FSDP", true);
+    advises(gathering, "exposed_communication", "bucket_cap_mb", false);
+    advises(collectives_of_gradients, "exposed_communication", "FSDP", false);
+    advises(sending, "exposed_communication", "FSDP", false);
+    advises(sending, "exposed_communication", "bucket_cap_mb", false);
+    advises(sending, "exposed_communication", "micro-batches", true);
+    advises(sending, "exposed_communication", "run trace-hta on all ranks", true);
+}
+
 TEST(buckets_are_for_gradients)
 {
     advises(collectives_of_gradients, "small_collectives", "bucket_cap_mb", true);
