@@ -396,7 +396,9 @@ static void describe_possible(struct gp_rule_ctx *c, struct gp_suggestion *s, co
     if (s->low.n)
         s->action =
             gp_rule_text(c, "%s; where %s needs the one before, %s", gp_suggest_str(c->s, s->action), w->one,
-                         compiles ? gp_suggest_str(c->s, graph->action) : "capture the step as a CUDA graph");
+                         compiles ? gp_suggest_str(c->s, graph->action)
+                         : c->jax ? "run the whole loop within one jax.jit (jax.lax.scan)"
+                                  : "capture the step as a CUDA graph");
 }
 
 static void check_repeated_work(struct gp_rule_ctx *c)
@@ -615,6 +617,10 @@ static void check_round_trip(struct gp_rule_ctx *c)
             "GPU waits for what the host does in between: %s",
             (long long)gp_rule_per_step(c, sum.turns), gp_rule_size(c, crossing(c, sum.longest, 0, true)),
             gp_rule_size(c, crossing(c, sum.longest, 0, false)), turn_text(c, &sum));
+        if (sum.longest->samples)
+            s->action = gp_rule_text(
+                c, "do on the GPU what the host does between the copies (step the environment there, as "
+                   "tensors), or run several environments per turn while the host works on others");
     } else {
         check_passing(c);
     }
@@ -632,8 +638,9 @@ const struct gp_rule gp_rule_round_trip = {
         "the time",
     .guard = "copies back for the same kernel, as of the next item; turns that draw no sample and do not "
              "take as many bytes as the one before gave: those may be items (see repeated_work)",
-    .action = "do on the GPU what the host does between the copies (step the environment there, as tensors), "
-              "or run several environments per turn while the host works on others",
+    .action =
+        "do on the GPU what the host does between the copies, or let it work on one batch while the GPU "
+        "computes another",
     .change = "keep the loop on the GPU: do there what the host does between the copies",
     .formula = "at least the copies and waits go; at most also, of the host's time before each copy "
                "to the GPU all but that of four launches",

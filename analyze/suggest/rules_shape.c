@@ -414,8 +414,8 @@ static void check_tiny_kernels(struct gp_rule_ctx *c)
     s->resource_high_ns = gp_rule_per_step(c, sum.gaps_ns);
     s->description =
         gp_rule_text(c,
-                     "%lld of the %lld kernels per step take less than 5 us each; the host "
-                     "launches early enough, but the GPU pauses for %s between them",
+                     "%lld of the %lld kernels per step take less than 5 us each; where the host launches "
+                     "early enough, the GPU pauses for %s between them",
                      (long long)gp_rule_per_step(c, sum.count),
                      (long long)gp_rule_per_step(c, gp_rule_kernels(c)), gp_rule_ns(c, s->resource_high_ns));
     s->action = gp_rule_text(
@@ -433,7 +433,7 @@ static void check_tiny_kernels(struct gp_rule_ctx *c)
 const struct gp_rule gp_rule_tiny_kernels = {
     .name = "tiny_kernels",
     .type = GP_SUGGEST_FUSION,
-    .summary = "tiny kernels with gaps between them, although the host launches early enough",
+    .summary = "tiny kernels with gaps between them where the host launches early enough",
     .needs = "kernels with their launch calls",
     .threshold = "more than 30% of the kernels take less than 5 us; 1% of the time in gaps between them",
     .guard = "a late host (see compile and cuda_graph); a tenth of the kernels come from a compiler",

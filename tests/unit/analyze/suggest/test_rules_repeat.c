@@ -467,6 +467,8 @@ TEST(results_that_xla_puts_together)
     const struct gp_suggestion *s = said(&p, "repeated_work");
     assert_non_null(s);
     assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "jax.vmap"));
+    assert_null(strstr(gp_suggest_str(&p.s, s->action), "CUDA graph"));
+    assert_non_null(strstr(gp_suggest_str(&p.s, s->action), "jax.lax.scan"));
     assert_non_null(strstr(gp_suggest_str(&p.s, s->description), "does not show whether a turn"));
     assert_int_equal(evidence_of(s, "turns"), 12);
     end(&p);
@@ -772,6 +774,8 @@ TEST(to_the_host_and_back)
         assert_non_null(s);
         assert_in_range(s->ceiling_ns, 8 * 12 * US, 8 * 17 * US + p.s.step.step_ns / 5);
         assert_true(s->saving_high_ns >= 8 * 12 * US);
+        // nothing shows an environment where no sample is drawn
+        assert_true((i > 0) == (strstr(gp_suggest_str(&p.s, s->action), "environment") != NULL));
         assert_null(said(&p, "repeated_work"));
         assert_null(said(&p, "synchronous_copy"));
         end(&p);
