@@ -1,5 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
+#include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
 #include "formats/base/buf.h"
@@ -11,6 +12,7 @@ struct line {
     bool whole;           /* all of them */
     uint32_t entry;       /* one of them in trace->stacks */
     uint32_t calls, last; /* how many; 1 + the last one */
+    int64_t size;         /* of them */
     uint32_t above;       /* the fewest frames that are inside it */
 };
 
@@ -19,18 +21,33 @@ struct lines {
     bool own; /* of the user's own code only */
     struct gp_map of, of_place;
     GP_VEC(struct line) v;
-    uint32_t calls;
+    int64_t size; /* of all calls */
 };
 
 enum { MOST_FRAMES = 256 }; /* of a stack */
+
+/* Did the package that its name begins with write this file, "package.module_XXXX.py", and call it? */
+static bool is_generated(const struct gp_trace *t, const struct gp_stack *s)
+{
+    const char *file = gp_trace_str(t, s->file), *slash = strrchr(file, '/'),
+               *name = slash ? slash + 1 : file, *dot = strchr(name, '.');
+    if (!dot || dot == strrchr(name, '.')) return false;
+    const struct gp_stack *by = s;
+    for (int n = 0; n < MOST_FRAMES && by->file == s->file && by->parent < t->stacks.n; n++)
+        by = &t->stacks.at[by->parent];
+    const char *package = strstr(gp_trace_str(t, by->file), "-packages/");
+    if (!package) return false;
+    package += strlen("-packages/");
+    return !strncmp(package, name, (size_t)(dot - name)) && package[dot - name] == '/';
+}
 
 /* Code that is neither a library's nor the interpreter's. */
 static bool is_own(const struct gp_trace *t, const struct gp_stack *s)
 {
     const char *file = gp_trace_str(t, s->file);
-    return *file && *file != '<' &&
+    return *file && *file != '<' && !is_generated(t, s) &&
            !gp_name_has_one_of(file, " /site-packages/ /dist-packages/ /lib/python3 /usr/include/ /usr/lib/ "
-                                     "/usr/local/cuda ");
+                                     "/usr/local/cuda /torchinductor_ ");
 }
 
 static struct line *line_of(struct lines *l, uint32_t entry, bool whole)
@@ -39,15 +56,15 @@ static struct line *line_of(struct lines *l, uint32_t entry, bool whole)
     uint32_t function = *gp_map_put(&l->of, (uint64_t)s->name << 32 | s->file, (uint32_t)l->of.n);
     uint64_t place = (uint64_t)function << 33 | (uint64_t)s->line << 1;
     uint32_t *at = gp_map_put(&l->of_place, whole ? (uint64_t)function << 33 | 1 : place, (uint32_t)l->v.n);
-    if (*at == l->v.n) GP_VEC_PUSH(&l->v, ((struct line){whole, entry, 0, 0, UINT32_MAX}));
+    if (*at == l->v.n) GP_VEC_PUSH(&l->v, ((struct line){whole, entry, 0, 0, 0, UINT32_MAX}));
     return &l->v.at[*at];
 }
 
-static void add_call(struct lines *l, uint32_t call)
+static void add_call(struct lines *l, uint32_t call, int64_t size)
 {
     const struct gp_trace *t = l->c->t;
     uint32_t stack = gp_get_stack(&t->events[GP_API], l->c->p->calls.at[call].row), above = 0;
-    l->calls++;
+    l->size += size;
     for (; stack && stack < t->stacks.n && above < MOST_FRAMES; stack = t->stacks.at[stack].parent, above++) {
         const struct gp_stack *s = &t->stacks.at[stack];
         if (!*gp_trace_str(t, s->file) || (l->own && !is_own(t, s))) continue;
@@ -56,21 +73,21 @@ static void add_call(struct lines *l, uint32_t call)
             if (above < line->above) line->above = above;
             if (line->last == call + 1) continue; /* it calls itself */
             line->last = call + 1;
-            line->calls++;
+            line->calls++, line->size += size;
         }
     }
 }
 
-/* The innermost line, or else function, that more than half of the calls are in; NULL: there is none. */
+/* The innermost line, or else function, that more than half of the calls, by size, are in; NULL: none. */
 static const struct line *innermost(const struct lines *l)
 {
     const struct line *best = NULL;
     for (size_t i = 0; i < l->v.n; i++) {
         const struct line *line = &l->v.at[i];
-        if ((uint64_t)line->calls * 2 <= l->calls) continue;
+        if (gp_mul_saturated(line->size, 2) <= l->size) continue;
         if (best && line->above != best->above
                 ? line->above < best->above
-                : !best || (line->whole == best->whole ? line->calls > best->calls : best->whole))
+                : !best || (line->whole == best->whole ? line->size > best->size : best->whole))
             best = line;
     }
     return best;
@@ -147,11 +164,13 @@ bool gp_rule_library_loops(const struct gp_rule_ctx *c, const struct gp_loop *lo
            (!lines || !is_own(c->t, of_first[n - lines]));
 }
 
-static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, size_t n, bool own)
+/* SIZES: by call; 0: it is none of them. */
+static gp_sid place_among(const struct gp_rule_ctx *c, const int64_t *sizes, bool own)
 {
     struct lines l = {.c = c, .own = own};
     gp_sid place = 0;
-    for (size_t i = 0; i < n; i++) add_call(&l, calls[i]);
+    for (uint32_t k = 0; k < c->p->calls.n; k++)
+        if (sizes[k]) add_call(&l, k, sizes[k]);
     const struct line *best = innermost(&l);
     if (best) {
         const struct gp_stack *s = &c->t->stacks.at[best->entry];
@@ -170,40 +189,51 @@ static gp_sid place_among(const struct gp_rule_ctx *c, const uint32_t *calls, si
     return place;
 }
 
-static gp_sid place_of(const struct gp_rule_ctx *c, const uint32_t *calls, size_t n)
+static gp_sid place_of(const struct gp_rule_ctx *c, const int64_t *sizes)
 {
-    gp_sid place = place_among(c, calls, n, true);
-    return place ? place : place_among(c, calls, n, false);
+    gp_sid place = place_among(c, sizes, true);
+    return place ? place : place_among(c, sizes, false);
 }
 
 gp_sid gp_rule_place_between(struct gp_rule_ctx *c, const int64_t *by_call)
 {
     gp_sid at[2] = {0};
     for (uint32_t after = 0; after < 2 && c->t->events[GP_API].stack; after++) {
-        GP_VEC(uint32_t) calls = {0};
-        for (uint32_t k = 1; k < c->p->calls.n; k++)
-            if (by_call[k] > 0) GP_VEC_PUSH(&calls, k - 1 + after);
-        at[after] = place_of(c, calls.at, calls.n);
-        GP_VEC_FREE(&calls);
+        int64_t *sizes = gp_zalloc((c->p->calls.n + 1) * sizeof *sizes);
+        for (uint32_t k = 1; k < c->p->calls.n; k++) sizes[k - 1 + after] |= by_call[k] > 0;
+        at[after] = place_of(c, sizes);
+        free(sizes);
     }
     if (!at[0] || !at[1] || at[0] == at[1]) return at[0] ? at[0] : at[1];
     const struct gp_suggest *s = c->s;
     return gp_rule_text(c, "between %s and %s", gp_suggest_str(s, at[0]), gp_suggest_str(s, at[1]));
 }
 
+static bool is_backward(const struct gp_rule_ctx *c, uint32_t call)
+{
+    const struct gp_replay_call *r = &c->p->replay.calls.at[call];
+    return r->n && c->items[r->first].backward;
+}
+
+/* Of kernels that change, forward ones count, if there are any, by their time: no line of the program is
+ * that of a backward one. Otherwise all calls count alike. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
 {
+    bool by_time = s->rule && (s->rule->type == GP_SUGGEST_FUSION || s->rule->type == GP_SUGGEST_MEMORY);
+    const struct gp_edit *edits = by_time ? s->free.at : s->high.at;
     if (!c->t->events[GP_API].stack) return 0;
-    uint8_t *seen = gp_zalloc(c->p->calls.n + 1);
-    GP_VEC(uint32_t) calls = {0};
-    for (size_t i = 0; i < s->high.n; i++) {
-        uint32_t call = call_of(c, &s->high.at[i]);
-        if (call >= c->p->calls.n || seen[call]) continue;
-        seen[call] = 1;
-        GP_VEC_PUSH(&calls, call);
+    int64_t *sizes = gp_zalloc((c->p->calls.n + 1) * sizeof *sizes);
+    bool forward = false;
+    for (size_t i = 0; i < (by_time ? s->free.n : s->high.n); i++) {
+        uint32_t call = call_of(c, &edits[i]);
+        if (call >= c->p->calls.n) continue;
+        if (by_time && edits[i].kind <= GP_EDIT_ASIDE) sizes[call] += gp_rule_dur(c, edits[i].index);
+        if (!sizes[call]) sizes[call] = 1;
+        forward |= by_time && !is_backward(c, call);
     }
-    gp_sid place = place_of(c, calls.at, calls.n);
-    GP_VEC_FREE(&calls);
-    free(seen);
+    for (uint32_t k = 0; k < c->p->calls.n && forward; k++)
+        if (is_backward(c, k)) sizes[k] = 0;
+    gp_sid place = place_of(c, sizes);
+    free(sizes);
     return place;
 }

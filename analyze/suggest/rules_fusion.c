@@ -298,8 +298,8 @@ const struct gp_rule gp_rule_epilogue = {
 static bool turns_channels(const char *name) { return gp_name_has_one_of(name, " nchwToNhwc nhwcToNchw "); }
 
 /* Leave out the casts that PyTorch's batch normalization makes of its own statistics. Returns whether a
- * product or attention reads most of the others of the forward pass next, perhaps after its channels are turned, as
- * it does those of weights and inputs. */
+ * product or attention reads most of the others of the forward pass next, perhaps with other channels first,
+ * as it does those of weights and inputs. */
 static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
 {
     const struct gp_plan *p = c->p;
@@ -415,24 +415,6 @@ static int64_t edit_norms(struct gp_rule_ctx *c, struct gp_suggestion *s)
 /* PyTorch's group normalization, which takes longer with channels last: a denoiser with it did, by 32%. */
 static bool is_group_norm(const char *name) { return gp_name_has_one_of(name, " GroupNorm ComputeFused "); }
 
-/* In a backward pass tensors are joined as the gradient of a split: nobody wrote torch.cat. */
-static void drop_gradients_of_splits(const struct gp_rule_ctx *c, uint8_t *items)
-{
-    uint8_t *joins = gp_rule_match_items(c, gp_kernel_joins);
-    for (uint32_t i = 0; i < c->p->items.n; i++)
-        if (joins[i] && c->items[i].backward) items[i] = 0;
-    free(joins);
-}
-
-static int64_t joining_ns(const struct gp_rule_ctx *c, const uint8_t *items)
-{
-    uint8_t *joins = gp_rule_match_items(c, gp_kernel_joins);
-    int64_t sum = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++) sum += joins[i] && items[i] ? gp_rule_dur(c, i) : 0;
-    free(joins);
-    return sum;
-}
-
 static bool is_flat(const char *name) { return gp_name_has_one_of(name, " onv1d onv_transpose1d "); }
 
 static bool is_plane(const char *name) { return gp_name_has_one_of(name, " onv2d onv_transpose2d "); }
@@ -452,8 +434,8 @@ static int filter_is_of(const char *name)
     return at[2] > '1' ? VOLUMES : at[4] > '1' && at[6] > '1' ? IMAGES : 0;
 }
 
-/* By kernels, and by the operators and functions around those that turn channels; 0: nothing shows it. CUTLASS
- * has "Conv2d" in its names in any case. */
+/* By kernels, and by operators and functions around those that turn channels; 0: nothing shows it. CUTLASS
+ * names all of them "Conv2d". */
 static int what_is_convolved(const struct gp_rule_ctx *c, const uint8_t *turns)
 {
     static gp_rule_match *const matches[] = {is_flat, is_plane, is_deep};
@@ -472,11 +454,11 @@ static int what_is_convolved(const struct gp_rule_ctx *c, const uint8_t *turns)
 }
 
 /* Would channels_last help? If most of the time is in kernels that turn channels, and these are not of
- * sequences, which have none. Keeps in ITEMS what that would remove, otherwise the rest. *OF: what is
- * convolved. */
-static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items, int *of)
+ * sequences, which have none. Keeps in ITEMS what that would remove, otherwise the rest, and JOINS. *OF: what
+ * is convolved. */
+static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items, const uint8_t *joins, int *of)
 {
-    uint8_t *turns = gp_rule_match_items(c, turns_channels), *joins = gp_rule_match_items(c, gp_kernel_joins);
+    uint8_t *turns = gp_rule_match_items(c, turns_channels);
     int64_t turning = 0, copying = 0;
     for (uint32_t i = 0; i < c->p->items.n; i++) {
         if (!items[i]) continue;
@@ -488,7 +470,6 @@ static bool choose_layout_fix(const struct gp_rule_ctx *c, uint8_t *items, int *
     for (uint32_t i = 0; i < c->p->items.n; i++)
         if (items[i] && !joins[i] && (bool)turns[i] != channels) items[i] = 0;
     free(turns);
-    free(joins);
     return channels;
 }
 
@@ -555,22 +536,27 @@ static void advise_joined(struct gp_rule_ctx *c, struct gp_suggestion *s, int64_
 
 static void check_layout_churn(struct gp_rule_ctx *c)
 {
-    uint8_t *items = gp_rule_match_items(c, gp_pointwise_reorders);
-    drop_gradients_of_splits(c, items);
+    uint8_t *items = gp_rule_match_items(c, gp_pointwise_reorders),
+            *joins = gp_rule_match_items(c, gp_kernel_joins);
+    for (uint32_t i = 0; i < c->p->items.n; i++) /* of a split, it is the gradient: nobody wrote torch.cat */
+        if (joins[i] && c->items[i].backward) items[i] = 0;
     int of;
-    bool channels = choose_layout_fix(c, items, &of);
+    bool channels = choose_layout_fix(c, items, joins, &of);
     struct sum sum = sum_of(c, items);
-    bool joins = gp_mul_saturated(joining_ns(c, items), JOINS_PART) > sum.ns;
-    int64_t joined = 0;
-    for (uint32_t i = 0; i < c->p->items.n; i++)
+    int64_t joining = 0, joined = 0;
+    for (uint32_t i = 0; i < c->p->items.n; i++) {
+        joining += joins[i] && items[i] ? gp_rule_dur(c, i) : 0;
         joined += c->needless_of[i] == GP_JOINED ? gp_rule_dur(c, i) : 0;
+    }
+    bool many = gp_mul_saturated(joining, JOINS_PART) > sum.ns;
+    free(joins);
     if (sum.count >= (int64_t)c->n_steps && gp_pct(sum.ns, c->busy_ns) >= LAYOUT_PCT) {
         struct gp_suggestion *s = without(c, items, sum, false);
         s->description = gp_rule_text(
             c, "Kernels that only join tensors or copy them into another order: %lld per step, %s",
             (long long)gp_rule_per_step(c, sum.count), gp_rule_ns(c, s->current_ns));
         if (gp_mul_saturated(joined, JOINED_LEAST) > sum.ns) advise_joined(c, s, joined);
-        else advise_layout(c, s, channels, joins, of);
+        else advise_layout(c, s, channels, many, of);
     }
     free(items);
 }

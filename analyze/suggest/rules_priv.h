@@ -120,8 +120,8 @@ struct gp_suggestion *gp_rule_suggest_edits(struct gp_rule_ctx *c, bool enough, 
 void gp_rule_remove_call(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t call, bool before);
 
 /* Where the program makes the calls that S is about: the innermost line of the user's own code that more than
- * half of them are in, or else function, or the same of any code: "apps.py:258 rollout, 64 times per step",
- * "apps.py rollout". 0: their stacks are not known. */
+ * half of them, of kernels to fuse by their time, are in, or else function, or the same of any code:
+ * "apps.py:258 rollout, 64 times per step", "apps.py rollout". 0: their stacks are not known. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s);
 /* Where the program is before and after the host time that BY_CALL has: "between apps.py:25 f and apps.py:31
  * g"; one of them where they are the same, or the other is not known. */

@@ -240,6 +240,72 @@ static void read_at_many_lines(struct program *p)
     }
 }
 
+/* What PyTorch Geometric writes to a file and calls is not the user's; a script of theirs may have dots. */
+static void read_in_file(struct program *p, const char *file, const char *script)
+{
+    for (int i = 0; i < 4; i++) {
+        host(p, 30 * US), kernel(p, GEMM, 20 * US);
+        copy(p, "Memcpy DtoH (Device -> Pageable)", 2 * US, 4, true);
+        frame(p, "forward", script, 31, true);
+        frame(p, "conv", "/opt/lib/python3.12/site-packages/torch_geometric/nn/conv/sage_conv.py", 9, false);
+        if (file) frame(p, "propagate", file, 80, false);
+        if (file) frame(p, "collect", file, 20, false);
+    }
+}
+
+static void read_in_a_generated_file(struct program *p)
+{
+    read_in_file(p, "/tmp/u/torch_geometric.nn.conv.sage_conv_SAGEConv_propagate_ab1c.py", "/srv/model.py");
+}
+
+static void read_in_a_file_with_dots(struct program *p)
+{
+    read_in_file(p, "/srv/hooks.v2.py", "/srv/model.py");
+}
+
+static void placed_at(void (*step)(struct program *), const char *rule, const char *place)
+{
+    struct program p;
+    run(&p, step);
+    assert_string_equal(gp_suggest_str(&p.s, said(&p, rule)->place), place);
+    end(&p);
+}
+
+#define CAST                                                                                                 \
+    "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda()::LoadWithCast<1> "   \
+    ">(int)"
+
+static void cast_at(struct program *p, uint32_t line, int64_t dur)
+{
+    kernel(p, CAST, dur);
+    frame(p, "train", "/srv/apps.py", line, true);
+}
+
+/* Most casts are short, and the longest is of the backward pass. */
+static void casts(struct program *p, bool forward)
+{
+    uint32_t main = p->main;
+    kernel(p, GEMM, 100 * US);
+    for (int i = 0; i < 3 && forward; i++) cast_at(p, 10, 10 * US);
+    if (forward) cast_at(p, 11, 60 * US);
+    p->main = mk_thread(&p->t, p->t.tracks.at[main].process, 200);
+    cast_at(p, 12, 200 * US);
+    p->main = main;
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static void casts_of_both(struct program *p) { casts(p, true); }
+
+static void casts_of_backward(struct program *p) { casts(p, false); }
+
+TEST(the_place_is_one_that_can_be_changed)
+{
+    placed_at(read_in_a_generated_file, "scalar_read", "model.py:31 forward, 4 times per step");
+    placed_at(read_in_a_file_with_dots, "scalar_read", "hooks.v2.py:20 collect, 4 times per step");
+    placed_at(casts_of_both, "cast_churn", "apps.py:11 train");
+    placed_at(casts_of_backward, "cast_churn", "apps.py:12 train");
+}
+
 /* The line of the user's code that reads, not that of torch, and how often per step. */
 TEST(the_place_is_the_line_of_the_program)
 {
