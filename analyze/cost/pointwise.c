@@ -75,10 +75,7 @@ bool gp_pointwise_is_vectorized(const char *name)
     return strstr(name, "vectorized_elementwise_kernel<") != NULL;
 }
 
-bool gp_pointwise_fills(const char *name)
-{
-    return strstr(name, "FillFunctor") || strstr(name, "ZeroFunctor");
-}
+bool gp_pointwise_fills(const char *name) { return gp_name_has_one_of(name, " FillFunctor ZeroFunctor "); }
 
 bool gp_pointwise_copies(const char *name) { return strstr(name, "copy_kernel_cuda") != NULL; }
 

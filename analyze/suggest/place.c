@@ -209,18 +209,13 @@ gp_sid gp_rule_place_between(struct gp_rule_ctx *c, const int64_t *by_call)
     return gp_rule_text(c, "between %s and %s", gp_suggest_str(s, at[0]), gp_suggest_str(s, at[1]));
 }
 
-static bool is_backward(const struct gp_rule_ctx *c, uint32_t call)
-{
-    const struct gp_replay_call *r = &c->p->replay.calls.at[call];
-    return r->n && c->items[r->first].backward;
-}
-
 /* Of kernels that change, forward ones count, if there are any, by their time: no line of the program is
  * that of a backward one. Otherwise all calls count alike. */
 gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
 {
     bool by_time = s->rule && (s->rule->type == GP_SUGGEST_FUSION || s->rule->type == GP_SUGGEST_MEMORY);
     const struct gp_edit *edits = by_time ? s->free.at : s->high.at;
+    const struct gp_replay_call *calls = c->p->replay.calls.at;
     if (!c->t->events[GP_API].stack) return 0;
     int64_t *sizes = gp_zalloc((c->p->calls.n + 1) * sizeof *sizes);
     bool forward = false;
@@ -229,10 +224,10 @@ gp_sid gp_rule_place(const struct gp_rule_ctx *c, const struct gp_suggestion *s)
         if (call >= c->p->calls.n) continue;
         if (by_time && edits[i].kind <= GP_EDIT_ASIDE) sizes[call] += gp_rule_dur(c, edits[i].index);
         if (!sizes[call]) sizes[call] = 1;
-        forward |= by_time && !is_backward(c, call);
+        forward |= by_time && !(calls[call].n && c->items[calls[call].first].backward);
     }
     for (uint32_t k = 0; k < c->p->calls.n && forward; k++)
-        if (is_backward(c, k)) sizes[k] = 0;
+        if (calls[k].n && c->items[calls[k].first].backward) sizes[k] = 0;
     gp_sid place = place_of(c, sizes);
     free(sizes);
     return place;

@@ -1,5 +1,4 @@
 // Communication that kernels wait for, and that comes in small pieces.
-#include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/suggest/rules_priv.h"
@@ -35,19 +34,18 @@ static uint32_t longest_collective(const struct gp_rule_ctx *c)
 static const char *what_overlaps(const struct gp_rule_ctx *c, uint32_t longest)
 {
     const char *name = gp_rule_name(c, longest);
-    if (strstr(name, "SendRecv"))
+    if (gp_name_has_one_of(name, " SendRecv "))
         return "overlap what is sent with work that does not need it: more micro-batches or another schedule "
                "of a pipeline, or route as much to each expert";
     if (!trains(c) && !c->jax)
         return "join collectives of layers with what follows them (fused all-reduce and norm, custom "
                "all-reduce), overlap them with other requests, or split the model over fewer devices";
-    return gp_rule_in(c,
-                      gp_name_has_one_of(name, " AllGather ReduceScatter ")
-                          ? "try prefetching (FSDP), or gradient accumulation"
-                          : "try other bucket sizes (bucket_cap_mb), gradient accumulation or compression",
-                      "overlap them with what does not need them (XLA's latency-hiding scheduler), or "
-                      "accumulate gradients",
-                      "overlap them with what does not need them, or accumulate gradients");
+    if (!c->torch)
+        return "overlap them with what does not need them (in JAX by XLA's latency-hiding scheduler), or "
+               "accumulate gradients";
+    return gp_name_has_one_of(name, " AllGather ReduceScatter ")
+               ? "try prefetching (FSDP), or gradient accumulation"
+               : "try other bucket sizes (bucket_cap_mb), gradient accumulation or compression";
 }
 
 static void check_exposed_communication(struct gp_rule_ctx *c)

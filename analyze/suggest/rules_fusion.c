@@ -193,10 +193,7 @@ static bool is_epilogue(const char *name)
            !gp_kernel_is_multi_tensor(name) && !gp_kernel_is_compiled(name);
 }
 
-static bool is_sum(const char *name)
-{
-    return gp_kernel_is_elementwise(name) && strstr(name, "CUDAFunctor_add");
-}
+static bool is_sum(const char *n) { return gp_kernel_is_elementwise(n) && strstr(n, "CUDAFunctor_add"); }
 
 /* By item: its chain, or NONE. */
 static uint32_t *chains_of_items(const struct gp_rule_ctx *c)
@@ -356,10 +353,8 @@ static void check_cast_churn(struct gp_rule_ctx *c)
                 "keep the parameters in the type that the matrix products need%s, make inputs in "
                 "it, cast unchanging tensors only once, and let %s fuse casts into other kernels",
                 trains(c) ? " (and FP32 copies of them in the optimizer)" : "", compiler);
-            s->change = gp_rule_text(c,
-                                     "cast less: keep parameters and inputs in the type that the matrix "
-                                     "products need, and let %s fuse the other casts",
-                                     compiler);
+            s->change =
+                gp_rule_text(c, "keep parameters and inputs in the type that the matrix products need");
         }
     }
     free(items);

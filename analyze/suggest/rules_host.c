@@ -8,7 +8,6 @@
 #include "analyze/suggest/rules_priv.h"
 #include "analyze/suggest/rules_table.h"
 #include "formats/base/mem.h"
-
 #include "formats/base/str.h"
 
 static const double WORTH_PCT = 0.3, INPUT_PCT = 5;
@@ -164,12 +163,20 @@ static void check_recompilation(struct gp_rule_ctx *c)
         "jit a function once, outside of the step, and pass it what changes as an argument; pad changing "
         "shapes; jax_log_compiles reports what is compiled again"};
     int64_t *by_call = gp_zalloc((c->p->calls.n + 1) * sizeof *by_call), count = 0, total = 0;
-    total += gp_rule_host_time(c, GP_PYTHON, is_compilation, by_call, &count);
-    if (!total) total += gp_rule_host_time(c, GP_OP, is_compilation, by_call, &count);
-    if (!total) total += gp_rule_host_time(c, GP_RANGE, is_compilation, by_call, &count);
-    if (!total) total += gp_rule_host_time(c, GP_API, is_compilation, by_call, &count);
-    if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT)
-        suggest(c, by_call, total, count, &texts);
+    static const enum gp_table tables[] = {GP_PYTHON, GP_OP, GP_RANGE, GP_API};
+    for (size_t i = 0; !total && i < GP_COUNT(tables); i++)
+        total = gp_rule_host_time(c, tables[i], is_compilation, by_call, &count);
+    if (c->p->found_steps && count && gp_pct(total, c->plan_ns) >= WORTH_PCT) {
+        struct gp_suggestion *s = suggest(c, by_call, total, count, &texts);
+        int64_t most = 0, sum = 0; /* of one step */
+        for (uint32_t k = 0; k < c->p->calls.n; k++) {
+            sum = by_call[k] + (k && c->p->calls.at[k].step == c->p->calls.at[k - 1].step ? sum : 0);
+            if (sum > most) most = sum;
+        }
+        if (c->n_steps > 1 && gp_mul_saturated(most, 2) > total)
+            s->description = gp_rule_text(c, "%s, but %s in one of the steps",
+                                          gp_suggest_str(c->s, s->description), gp_rule_ns(c, most));
+    }
     free(by_call);
 }
 
@@ -445,8 +452,10 @@ static void check_input_stall(struct gp_rule_ctx *c)
         "argument that is a NumPy array; prepare the rest during the step, in another thread or process"};
     static const struct texts loads = {
         "The launching thread loads batches",
-        "use more DataLoader workers, prefetch_factor and persistent_workers=True; prepare the next batch "
-        "during the step; compute once what comes out the same for an item each time",
+        "prepare the next batch during the step, in another thread or process (of a DataLoader: more "
+        "workers, "
+        "prefetch_factor, persistent_workers=True); compute once what comes out the same for an item each "
+        "time",
         "a replay of the steps without half of that host time, as batches are still handed over, or at most "
         "without all of it",
         "another thread or process can load the data as fast",

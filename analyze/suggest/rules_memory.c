@@ -33,7 +33,10 @@ static int64_t lost_to_access(const struct gp_rule_ctx *c, uint32_t item)
     const char *name = gp_rule_name(c, item);
     bool own = c->items[item].backward && gp_kernel_is_strided(name);      /* autograd's */
     bool orders = gp_kernel_is_strided(name) && gp_pointwise_copies(name); /* so that others need not */
-    if (own || orders || c->apart[item] || gp_kernel_gathers(name)) return 0;
+    bool bias =
+        item && gp_kernel_is_strided(name) && gp_name_has_one_of(name, " CUDAFunctor_add ") &&
+        gp_name_has_one_of(gp_rule_name(c, item - 1), " nhwcToNchw convolve fprop_implicit fprop_opt ");
+    if (own || orders || bias || c->apart[item] || gp_kernel_gathers(name)) return 0;
     int64_t least = (int64_t)(w->bound.memory_high_ns / REACHED);
     return gp_rule_dur(c, item) > least ? gp_rule_dur(c, item) - least : 0;
 }
@@ -76,7 +79,8 @@ const struct gp_rule gp_rule_memory_access = {
     .threshold = "64 MB or more at less than 40% of the bandwidth (ncu: 60%); 2% of the busy time lost",
     .guard =
         "unknown bytes; less than one wave of blocks; kernels that run beside others; matrix products; "
-        "gathers and joins, which read what they are told to; copies into another order (see layout_churn)",
+        "gathers and joins, which read what they are told to; copies into another order (see layout_churn); "
+        "PyTorch's own sum of a convolution and its bias",
     .action = "make the inputs contiguous where they are created, or read and write whole rows; use "
               "compiled or vectorised kernels instead",
     .assumes = "only the order of their memory accesses slows them down",

@@ -1,6 +1,5 @@
 // The host waits for the GPU, and the GPU then for the host.
 #include <stdlib.h>
-#include <string.h>
 #include "analyze/math/sums.h"
 #include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
@@ -227,7 +226,7 @@ static void describe_sized_result(struct gp_rule_ctx *c, struct gp_suggestion *s
                    "apply masks with where() or a product");
     if (gp_name_has_one_of(op, " bincount unique "))
         how = "count with scatter_add_ of ones into a tensor of fixed size, sort and mask in place of unique";
-    else if (strstr(op, "repeat_interleave")) how = "give repeat_interleave its output_size";
+    else if (gp_name_has_one_of(op, " repeat_interleave ")) how = "give repeat_interleave its output_size";
     s->action = gp_rule_text(c,
                              "avoid results whose size depends on the data: %s, or compute what they "
                              "give once and reuse it%s",

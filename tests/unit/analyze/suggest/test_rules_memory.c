@@ -76,10 +76,30 @@ static void before_a_softmax(struct program *p)
 
 static void within_an_attention(struct program *p) { before_a_softmax(p), kernel(p, GEMM, 100 * US); }
 
+#define SUM "void at::native::elementwise_kernel<128, 4, at::native::CUDAFunctor_add<float> >(int)"
+
+static void sum_after(struct program *p, const char *name)
+{
+    kernel(p, name, 100 * US);
+    operator_of(p, "aten::copy_", DIMS FLOATS, SUM, 500 * US);
+}
+
+static void bias_of_a_convolution(struct program *p)
+{
+    sum_after(p, "void cudnn::engines_precompiled::nhwcToNchwKernel<float, float>()");
+}
+
+static void sum_after_a_product(struct program *p) { sum_after(p, GEMM); }
+
 TEST(memory_that_is_moved_slowly)
 {
     is_silent(within_an_attention, "memory_access"); // the rule attention takes it away
     speaks(before_a_softmax, "memory_access", 0, 360190);
+    is_silent(bias_of_a_convolution, "memory_access");
+    struct program p;
+    run(&p, sum_after_a_product);
+    assert_non_null(said(&p, "memory_access"));
+    end(&p);
     is_silent(into_another_order, "memory_access");
     is_silent(rows_at_random, "memory_access");
     // 536.87 MB read and written take 111.85 us at 4.8 TB/s, 22 % of 500; at 80 % of that 139.81 us, so that

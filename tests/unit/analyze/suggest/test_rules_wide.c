@@ -63,6 +63,27 @@ static void compiling_by_xla(struct program *p) { in_range(p, "TSL:XlaCompile:#m
 
 static void running_by_xla(struct program *p) { in_range(p, "TSL:Thunk:#hlo_op=loop_add_fusion#"); }
 
+/* Most of it in the fourth of ten steps. */
+static void compiling_once_more(struct program *p)
+{
+    compiling(p);
+    if (p->steps != 3) return;
+    mk_host(&p->t, GP_PYTHON, p->main, p->now, p->now + 5 * MS, "triton/compiler/compiler.py(240): compile");
+    host(p, 5 * MS), kernel(p, GEMM, 50 * US);
+}
+
+TEST(one_step_compiles_more_than_all_others)
+{
+    struct program p;
+    run(&p, compiling_once_more);
+    assert_non_null(strstr(gp_suggest_str(&p.s, said(&p, "recompilation")->description),
+                           "but 5.20 ms in one of the steps"));
+    end(&p);
+    run(&p, compiling);
+    assert_null(strstr(gp_suggest_str(&p.s, said(&p, "recompilation")->description), "in one of the steps"));
+    end(&p);
+}
+
 TEST(xla_compiles_where_its_range_says_so)
 {
     speaks(compiling_by_xla, "recompilation", 200 * US, 200 * US);
