@@ -302,10 +302,9 @@ static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
     const struct gp_plan *p = c->p;
     bool late = gp_rule_host_bound_unrecorded_pct(c) >= HOST_BOUND_PCT; /* launches count, not their time */
     int64_t read = 0, forward = 0;
-    uint8_t *copies = gp_rule_match_items(c, turns_channels);
     uint32_t next = UINT32_MAX; /* the kernel behind all casts, sets and such turns */
     for (uint32_t i = p->items.n; i-- > 0;) {
-        if (!items[i] && !copies[i] && c->items[i].kind != GP_FRAME_MEMSET) next = i;
+        if (!items[i] && c->items[i].kind != GP_FRAME_MEMSET && !turns_channels(gp_rule_name(c, i))) next = i;
         if (!items[i]) continue;
         bool reads = next != UINT32_MAX && p->items.at[next].step == p->items.at[i].step &&
                      p->replay.items.at[next].stream == p->replay.items.at[i].stream;
@@ -317,7 +316,6 @@ static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
         forward += size;
         read += product ? size : 0;
     }
-    free(copies);
     return gp_mul_saturated(read, 2) >= forward;
 }
 
@@ -382,8 +380,8 @@ const struct gp_rule gp_rule_cast_churn = {
 /* PyTorch's and cuDNN's batch normalization of tensors whose channels come first. */
 static bool is_batch_norm(const char *name)
 {
-    return (strstr(name, "batch_norm") && !strstr(name, "channels_last")) || strstr(name, "bn_fw_") ||
-           strstr(name, "bn_bw_");
+    if (strstr(name, "batch_norm")) return !strstr(name, "channels_last");
+    return gp_name_has_one_of(name, " bn_fw_ bn_bw_ ");
 }
 
 /* Where convolutions turn the order of channels, the norms beside them read theirs in small pieces: with

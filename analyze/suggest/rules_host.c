@@ -282,6 +282,8 @@ static bool loads_in_op(const char *name) { return gp_idle_loads_data(GP_OP, nam
 
 static bool loads_in_python(const char *name) { return gp_idle_loads_data(GP_PYTHON, name, strlen(name)); }
 
+static bool is_loader(const char *name) { return gp_name_has_one_of(name, " DataLoader dataloader "); }
+
 static int64_t input_time(const struct gp_rule_ctx *c, int64_t *by_call, int64_t *count)
 {
     int64_t total = gp_rule_host_time(c, GP_RANGE, loads_in_range, by_call, count);
@@ -448,14 +450,11 @@ static void check_input_stall(struct gp_rule_ctx *c)
         50,
         "prepare the next batch during the step, or on the GPU",
         "put on the GPU once, with jax.device_put, what is the same in each step: a compiled function copies "
-        "each "
-        "argument that is a NumPy array; prepare the rest during the step, in another thread or process"};
+        "each NumPy array that it gets; prepare the rest during the step, in another thread or process"};
     static const struct texts loads = {
         "The launching thread loads batches",
-        "prepare the next batch during the step, in another thread or process (of a DataLoader: more "
-        "workers, "
-        "prefetch_factor, persistent_workers=True); compute once what comes out the same for an item each "
-        "time",
+        "prepare the next batch during the step, in another thread or process; compute once what comes out "
+        "the same for an item each time",
         "a replay of the steps without half of that host time, as batches are still handed over, or at most "
         "without all of it",
         "another thread or process can load the data as fast",
@@ -474,16 +473,20 @@ static void check_input_stall(struct gp_rule_ctx *c)
     if (gp_pct(total, c->plan_ns) >= INPUT_PCT && gp_rule_idle_matters(c, idle_ns)) {
         struct gp_suggestion *s = suggest(c, by_call, total, count, texts);
         s->unsure = texts == &loads; /* workers may be slower than a step */
-        if (texts == &loads) s->operation = loading_in(c);
-        else if (!gp_rule_python_is_known(c))
+        if (texts == &loads) {
+            s->operation = loading_in(c);
+            const char *how = "use more DataLoader workers, prefetch_factor and persistent_workers=True; ";
+            bool named = gp_rule_host_time(c, GP_RANGE, is_loader, by_call, NULL) ||
+                         is_loader(gp_suggest_str(c->s, s->operation));
+            s->action = gp_rule_text(c, "%s%s", named ? how : "", gp_suggest_str(c->s, s->action));
+        } else if (!gp_rule_python_is_known(c))
             s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
                                      gp_rule_shows_python(c), gp_suggest_str(c->s, s->action));
         if (texts == &gaps) {
             remove_copies(c, by_call, s);
             if (c->jax)
-                s->change =
-                    gp_rule_text(c, "put on the GPU once what is the same in each step, or prepare the "
-                                    "next batch during the step");
+                s->change = gp_rule_text(c, "put on the GPU once what is the same in each step, or prepare "
+                                            "the next batch during it");
             describe_results(c, s, by_call, count);
             name_operators(c, s, by_call);
         }

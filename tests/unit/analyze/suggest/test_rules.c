@@ -581,6 +581,23 @@ static void data_step(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
+static void own_data_step(struct program *p)
+{
+    mk_host(&p->t, GP_RANGE, p->main, p->now, p->now + 200 * US, "load data");
+    host(p, 200 * US), kernel(p, GEMM, 10 * US);
+    wait(p, "cudaDeviceSynchronize");
+}
+
+static bool names_a_loader(void (*step)(struct program *))
+{
+    struct program p;
+    run(&p, step);
+    assert_non_null(said(&p, "input_stall"));
+    bool named = strstr(gp_suggest_str(&p.s, said(&p, "input_stall")->action), "DataLoader") != NULL;
+    end(&p);
+    return named;
+}
+
 static void data_behind_a_busy_gpu(struct program *p)
 {
     mk_host(&p->t, GP_RANGE, p->main, p->now, p->now + 200 * US,
@@ -600,6 +617,8 @@ TEST(host_work_inside_steps_is_saved)
     is_silent(other_python_step, "recompilation");
     speaks(data_step, "input_stall", 100 * US, 200 * US); // half of it is for handing over
     is_silent(data_behind_a_busy_gpu, "input_stall");
+    assert_true(names_a_loader(data_step));
+    assert_false(names_a_loader(own_data_step));
     is_silent(other_python_step, "input_stall");
 }
 

@@ -312,7 +312,7 @@ static void turning_images(struct program *p) { turning_in(p, "aten::conv2d"); }
 
 static void turning_volumes(struct program *p) { turning_in(p, "aten::conv3d"); }
 
-/* Names alone: only a filter that is deep shows what is convolved. */
+/* Only the filter in the name of a kernel shows what is convolved. */
 static void convolving(struct program *p, const char *filter)
 {
     char name[128];
