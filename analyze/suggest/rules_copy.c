@@ -13,6 +13,7 @@ enum {
     MANY = 32,            /* more than a batch consists of */
     PINNED_LOW_GBPS = 20, /* 10^9 bytes per second, least and most for pinned copies: PCIe 4 and 5, x16 */
     PINNED_HIGH_GBPS = 55,
+    EXPOSED_MOST = 105, /* of their time beside nothing goes at most: five programs gained 91 to 102% */
 };
 
 static const double PAGEABLE_PCT = 0.5, WAIT_PCT = 1, EXPOSED_PCT = 2;
@@ -263,6 +264,7 @@ static void check_copy_overlap(struct gp_rule_ctx *c)
     if (!s) return;
     s->operation = gp_rule_item_label(c, largest);
     s->resource_high_ns = gp_rule_per_step(c, exposed);
+    s->limit_ns = gp_part(s->resource_high_ns, EXPOSED_MOST, 100);
     s->description =
         gp_rule_text(c, "Pinned copies take %s per step, %s of it while nothing else runs on the GPU",
                      gp_rule_ns(c, s->current_ns), gp_rule_ns(c, s->resource_high_ns));
@@ -281,12 +283,15 @@ const struct gp_rule gp_rule_copy_overlap = {
     .threshold = "2% of the time",
     .guard = "pageable copies, which cannot run beside anything; copies of at most 64 KB",
     .action = "copy the next batch on a separate stream while the current one is computed",
-    .formula = "at least half of the copies run beside other work, at most all of them",
+    .formula =
+        "at least half of the copies run beside other work, at most all of them, and what goes is no more "
+        "than their time beside nothing, and 5%",
     .assumes = "some other work does not need these bytes yet",
     .expect = "less exposed memory time",
     .run = check_copy_overlap,
     .to_know = "record operators, which show what needs the copied bytes first",
     .measured = true,
+    .least_pct = 75,
 };
 
 /* ---- many small ones ---- */

@@ -126,7 +126,10 @@ static struct saving ends_of(const struct gp_rule_ctx *c, const struct gp_sugges
     *raised = low > e.low_ns;
     if (*raised) e.low_ns = low;
     keep_within(c->s->step.step_ns, &e.low_ns, &e.high_ns);
-    if (s->limit_ns > 0) keep_within(s->limit_ns, &e.low_ns, &e.high_ns);
+    if (s->limit_ns <= 0) return e;
+    keep_within(s->limit_ns, &e.low_ns, &e.high_ns);
+    int64_t sure = gp_part(s->limit_ns, 100 - MODEL_PCT, 100); /* the replays overstate it */
+    if (e.low_ns > sure) e.low_ns = sure;
     return e;
 }
 

@@ -357,6 +357,12 @@ TEST(copies_run_beside_kernels)
     speaks(pinned_step, "copy_overlap", 500 * US, (1511 - 1010) * US);
     is_silent(pinned_and_pageable_step, "copy_overlap"); // 5 us of 511: less than 2 %
     is_silent(pageable_step, "copy_overlap");
+    struct program p; // no more goes than the 1 ms of the copy beside nothing, and 5 %
+    run(&p, pinned_step);
+    const struct gp_suggestion *s = said(&p, "copy_overlap");
+    assert_int_equal(s->limit_ns, s->resource_high_ns * 105 / 100);
+    assert_true(s->saving_high_ns <= s->limit_ns && s->saving_low_ns <= s->limit_ns * 85 / 100);
+    end(&p);
 }
 
 // ---- small_copies ----
