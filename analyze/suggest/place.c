@@ -21,7 +21,8 @@ struct lines {
     bool own; /* of the user's own code only */
     struct gp_map of, of_place;
     GP_VEC(struct line) v;
-    int64_t size; /* of all calls */
+    int64_t size;  /* of all calls */
+    uint8_t *code; /* by entry: 0 not looked at yet, 1 own, 2 another's */
 };
 
 enum { MOST_FRAMES = 256 }; /* of a stack */
@@ -67,7 +68,8 @@ static void add_call(struct lines *l, uint32_t call, int64_t size)
     l->size += size;
     for (; stack && stack < t->stacks.n && above < MOST_FRAMES; stack = t->stacks.at[stack].parent, above++) {
         const struct gp_stack *s = &t->stacks.at[stack];
-        if (!*gp_trace_str(t, s->file) || (l->own && !is_own(t, s))) continue;
+        if (l->own && !l->code[stack]) l->code[stack] = is_own(t, s) ? 1 : 2;
+        if (!*gp_trace_str(t, s->file) || (l->own && l->code[stack] != 1)) continue;
         for (int whole = 0; whole < 2; whole++) {
             struct line *line = line_of(l, stack, whole);
             if (above < line->above) line->above = above;
@@ -167,7 +169,7 @@ bool gp_rule_library_loops(const struct gp_rule_ctx *c, const struct gp_loop *lo
 /* SIZES: by call; 0: it is none of them. */
 static gp_sid place_among(const struct gp_rule_ctx *c, const int64_t *sizes, bool own)
 {
-    struct lines l = {.c = c, .own = own};
+    struct lines l = {.c = c, .own = own, .code = gp_zalloc(c->t->stacks.n + 1)};
     gp_sid place = 0;
     for (uint32_t k = 0; k < c->p->calls.n; k++)
         if (sizes[k]) add_call(&l, k, sizes[k]);
@@ -186,6 +188,7 @@ static gp_sid place_among(const struct gp_rule_ctx *c, const int64_t *sizes, boo
     gp_map_release(&l.of);
     gp_map_release(&l.of_place);
     GP_VEC_FREE(&l.v);
+    free(l.code);
     return place;
 }
 

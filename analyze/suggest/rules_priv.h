@@ -102,12 +102,13 @@ struct gp_rule_ctx {
     double waits_pct; /* of the time, for another rank that comes later: set by the rule straggler */
     const struct gp_unprofiled *unprofiled; /* the steps without the recorder */
     int64_t noise_ns;                       /* of a step, between two runs of the program */
-    int64_t held_ns;                        /* of all calls, per step */
-    bool jax;                               /* a program of JAX, which PyTorch's functions do not help */
-    bool torch;                             /* of PyTorch, by a kernel or an operator */
-    bool single_ops;                        /* of JAX run one by one, each compiled by itself */
-    uint32_t first_product;                 /* item: the first product or attention; 0: there is none */
-    bool same_steps; /* every step runs the same kernels with the same grids in the same order */
+    int64_t ideal_ns;       /* a host that takes no time saves so much; where something is held */
+    int64_t held_ns;        /* of all calls, per step */
+    bool jax;               /* a program of JAX, which PyTorch's functions do not help */
+    bool torch;             /* of PyTorch, by a kernel or an operator */
+    bool single_ops;        /* of JAX run one by one, each compiled by itself */
+    uint32_t first_product; /* item: the first product or attention; 0: there is none */
+    bool same_steps;        /* every step runs the same kernels with the same grids in the same order */
 };
 
 /* Add a suggestion of the running rule, with the fixed texts of that rule. The pointer is valid until

@@ -108,7 +108,7 @@ static int64_t measured_low(const struct gp_rule_ctx *c, const struct gp_suggest
  * model leaves out. HIGH_NS: the high end of the replays. */
 static void exclude_held(const struct gp_rule_ctx *c, struct saving *s, int64_t high_ns)
 {
-    int64_t most = gp_unprofiled_ideal_ns(c->unprofiled, c);
+    int64_t most = c->ideal_ns;
     if (high_ns > most) high_ns = most;
     most = high_ns + gp_part(most - high_ns, LEFT_PCT, 100); /* nothing takes no time */
     if (s->high_ns > most) s->high_ns = most;
@@ -313,6 +313,7 @@ void gp_rule_estimate(struct gp_rule_ctx *c)
     struct gp_suggest *s = c->s;
     size_t kept = 0;
     c->noise_ns = noise_of(c);
+    if (c->held_ns && s->step.trusted) c->ideal_ns = gp_unprofiled_ideal_ns(c->unprofiled, c);
     for (size_t i = 0; i < s->suggestions.n; i++) {
         struct gp_suggestion *one = &s->suggestions.at[i];
         estimate_saving(c, one);

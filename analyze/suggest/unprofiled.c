@@ -10,7 +10,7 @@
 enum {
     /* of the host's time may be an unknown recorder's, if the user measured the step */
     ANY_PCT = 90,
-    TRIES = 16, /* of the part of the cost that fits a measured step */
+    TRIES = 12, /* of the part of the cost that fits a measured step */
     /* by which such a step may be off; where the GPU decides how long it is, it tells little of the host */
     FITS_PCT = 1,
 };
