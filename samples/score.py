@@ -216,16 +216,16 @@ def lists(tool):
 
 
 def main():
-    args = [a for a in sys.argv[1:] if not a.startswith("--")]
+    args = [a for a in sys.argv[1:] if a not in ("--jury", "--lists")]
+    tool = pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest"
     if "--lists" in sys.argv:
-        lists(pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest")
+        lists(tool)
         return 0
-    if len(args) < len(sys.argv) - 1:
+    if "--jury" in sys.argv:
         for folder in sorted(HERE.glob("pairs/jury*")):
             print(f"{folder.name}:")
-            jury(pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest", folder)
+            jury(tool, folder)
         return 0
-    tool = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else HERE / "../build/release/bin") / "trace-suggest"
     plain, score = times(HERE / "pairs/steps.tsv"), Score()
     print("| change | rule | priority | predicted | measured | inside |")
     print("|---|---|---|---|---|---|")
