@@ -7,6 +7,7 @@
 #include "analyze/math/sums.h"
 #include "analyze/metrics/code.h"
 #include "analyze/metrics/measured.h"
+#include "analyze/names/name_predicates.h"
 #include "analyze/names/names.h"
 #include "formats/base/buf.h"
 #include "formats/base/count.h"
@@ -810,13 +811,9 @@ bool gp_stalled_is_sure(const struct gp_stalled *k)
 
 bool gp_stalled_is_theirs(const struct gp_strings *strings, const struct gp_stalled *k)
 {
-    static const char *const of_libraries[] = {"nvjet_",   "_xmma_",     "cudnn", "cublas",
-                                               "cutlass_", "at::native", "nccl"};
-    const char *name = gp_string(strings, k->label);
+    static const char of_libraries[] = " nvjet_ _xmma_ cudnn cublas cutlass_ at::native nccl ";
     bool known = k->lines.n && k->lines.at[0].file;
-    for (size_t i = 0; i < GP_COUNT(of_libraries) && !known; i++)
-        if (strstr(name, of_libraries[i])) return false;
-    return true;
+    return known || !gp_name_has_one_of(gp_string(strings, k->label), of_libraries);
 }
 
 /* ---- all ---- */

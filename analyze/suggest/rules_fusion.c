@@ -301,10 +301,11 @@ static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
 {
     const struct gp_plan *p = c->p;
     bool late = gp_rule_host_bound_unrecorded_pct(c) >= HOST_BOUND_PCT; /* launches count, not their time */
+    uint8_t *turns = gp_rule_match_items(c, turns_channels);
     int64_t read = 0, forward = 0;
     uint32_t next = UINT32_MAX; /* the kernel behind all casts, sets and such turns */
     for (uint32_t i = p->items.n; i-- > 0;) {
-        if (!items[i] && c->items[i].kind != GP_FRAME_MEMSET && !turns_channels(gp_rule_name(c, i))) next = i;
+        if (!items[i] && c->items[i].kind != GP_FRAME_MEMSET && !turns[i]) next = i;
         if (!items[i]) continue;
         bool reads = next != UINT32_MAX && p->items.at[next].step == p->items.at[i].step &&
                      p->replay.items.at[next].stream == p->replay.items.at[i].stream;
@@ -316,6 +317,7 @@ static bool drop_casts_of_norms(const struct gp_rule_ctx *c, uint8_t *items)
         forward += size;
         read += product ? size : 0;
     }
+    free(turns);
     return gp_mul_saturated(read, 2) >= forward;
 }
 

@@ -95,8 +95,10 @@ static struct chains edit_chains(struct gp_rule_ctx *c, struct gp_suggestion *s)
             if (s && surely_fused(c, i, previous))
                 GP_VEC_PUSH(&s->low,
                             ((struct gp_edit){GP_EDIT_BEFORE, call, idle < before ? before - idle : 0}));
-            for (int kind = GP_EDIT_BEFORE; s && kind <= GP_EDIT_OWN; kind++)
-                GP_VEC_PUSH(&s->high, ((struct gp_edit){(enum gp_edit_kind)kind, call, 0}));
+            if (s) {
+                GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call, 0}));
+                GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_OWN, call, 0}));
+            }
         }
         run = member ? run + 1 : 1;
         sum.members += run > 2 ? 1 : run == 2 ? 2 : 0; /* one that stays by itself forms no chain */
