@@ -2,17 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "formats/base/mem.h"
+#include "collect/kept.h"
 #include "formats/base/vec.h"
 #include "formats/gpt/gpt.h"
 #include "formats/gpt/gpt_columns.h"
-
-struct kept {
-    struct kept *next;
-    int64_t at_ns;
-    size_t n;
-    uint8_t data[];
-};
 
 struct producer {
     uint32_t id, seq; /* the next number to pass on */
@@ -21,9 +14,9 @@ struct producer {
 
 struct gp_recorder {
     int64_t last_ns, gpu_ns;
-    size_t max_bytes, bytes;
+    size_t max_bytes;
     uint64_t crowded_out;
-    struct kept *head, **tail;
+    struct gp_kept_list kept;
     gp_session_block *out;
     void *ctx;
     GP_VEC(struct producer) producers;
@@ -34,7 +27,6 @@ struct gp_recorder *gp_recorder_new(int64_t last_ns, size_t max_bytes, gp_sessio
     struct gp_recorder *r = gp_zalloc(sizeof *r);
     r->last_ns = last_ns;
     r->max_bytes = max_bytes;
-    r->tail = &r->head;
     r->out = out;
     r->ctx = ctx;
     return r;
@@ -57,30 +49,14 @@ static void send_on(struct gp_recorder *r, uint8_t *block, size_t n)
     r->out(r->ctx, block, n);
 }
 
-static struct kept *take_oldest(struct gp_recorder *r)
-{
-    struct kept *k = r->head;
-    r->head = k->next;
-    if (!r->head) r->tail = &r->head;
-    r->bytes -= k->n;
-    return k;
-}
-
 static void keep(struct gp_recorder *r, const void *block, size_t n, int64_t now_ns)
 {
-    struct kept *k = gp_alloc(sizeof *k + n);
-    k->next = NULL;
-    k->at_ns = now_ns;
-    k->n = n;
-    memcpy(k->data, block, n);
-    *r->tail = k;
-    r->tail = &k->next;
-    r->bytes += n;
-    while (r->head) {
-        bool old = now_ns - r->head->at_ns > r->last_ns;
-        if (!old && r->bytes <= r->max_bytes) return;
+    gp_kept_add(&r->kept, block, n, now_ns);
+    while (r->kept.head) {
+        bool old = now_ns - r->kept.head->at_ns > r->last_ns;
+        if (!old && r->kept.bytes <= r->max_bytes) return;
         r->crowded_out += !old;
-        free(take_oldest(r));
+        free(gp_kept_take(&r->kept));
     }
 }
 
@@ -103,8 +79,8 @@ void gp_recorder_put(struct gp_recorder *r, const void *block, size_t n, int64_t
 
 void gp_recorder_dump(struct gp_recorder *r)
 {
-    while (r->head) {
-        struct kept *k = take_oldest(r);
+    while (r->kept.head) {
+        struct gp_kept *k = gp_kept_take(&r->kept);
         send_on(r, k->data, k->n);
         free(k);
     }
@@ -129,7 +105,7 @@ uint64_t gp_recorder_crowded_out(const struct gp_recorder *r) { return r->crowde
 void gp_recorder_free(struct gp_recorder *r)
 {
     if (!r) return;
-    while (r->head) free(take_oldest(r));
+    while (r->kept.head) free(gp_kept_take(&r->kept));
     GP_VEC_FREE(&r->producers);
     free(r);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "collect/kept.h"
 #include "formats/base/buf.h"
 #include "formats/net/net.h"
 #include "formats/base/mem.h"
@@ -20,18 +21,6 @@
 enum { EVENT_BYTES = 256 << 20, NAME_BYTES = 64 << 20, ASK_BYTES = 64 };
 static const int64_t KEEP_NS = INT64_C(60000000000), READER_NS = INT64_C(10000000000);
 
-struct block {
-    struct block *next;
-    int64_t at_ns;
-    size_t n;
-    uint8_t data[];
-};
-
-struct list {
-    struct block *head, **tail;
-    size_t bytes;
-};
-
 struct reader {
     int fd; /* -1: this place is free */
     int64_t since_ns;
@@ -43,7 +32,7 @@ struct reader {
 struct gp_live {
     int fd;
     char *path;
-    struct list names, events;
+    struct gp_kept_list names, events;
     struct reader readers[GP_LIVE_READERS];
 };
 
@@ -55,43 +44,20 @@ struct gp_live *gp_live_open(const char *path, struct gp_err *err)
     struct gp_live *l = gp_zalloc(sizeof *l);
     l->fd = fd;
     l->path = gp_strdup(path);
-    l->names.tail = &l->names.head;
-    l->events.tail = &l->events.head;
     for (size_t i = 0; i < GP_LIVE_READERS; i++) l->readers[i].fd = -1;
     return l;
 }
 
 /* ---- the blocks that are kept ---- */
 
-static void append(struct list *to, const void *data, size_t n, int64_t now_ns)
-{
-    struct block *b = gp_alloc(sizeof *b + n);
-    b->next = NULL;
-    b->at_ns = now_ns;
-    b->n = n;
-    memcpy(b->data, data, n);
-    *to->tail = b;
-    to->tail = &b->next;
-    to->bytes += n;
-}
-
-static void drop_first(struct list *l)
-{
-    struct block *b = l->head;
-    l->head = b->next;
-    if (!l->head) l->tail = &l->head;
-    l->bytes -= b->n;
-    free(b);
-}
-
 void gp_live_put(struct gp_live *l, const void *block, size_t n, int64_t now_ns)
 {
     struct gp_gpt_block_header h;
     if (!l || n < GP_GPT_BLOCK_HEADER_SIZE || !gp_gpt_get_header(block, &h) || h.kind == GP_GPT_END) return;
-    if (GP_GPT_HAS_EVENTS(h.kind)) append(&l->events, block, n, now_ns);
-    else if (l->names.bytes < NAME_BYTES) append(&l->names, block, n, now_ns);
+    if (GP_GPT_HAS_EVENTS(h.kind)) gp_kept_add(&l->events, block, n, now_ns);
+    else if (l->names.bytes < NAME_BYTES) gp_kept_add(&l->names, block, n, now_ns);
     while (l->events.head && (now_ns - l->events.head->at_ns > KEEP_NS || l->events.bytes > EVENT_BYTES))
-        drop_first(&l->events);
+        free(gp_kept_take(&l->events));
 }
 
 /* ---- a trace of it ---- */
@@ -113,10 +79,11 @@ static uint32_t next_number(struct numbers *numbers, uint32_t producer)
     return 0;
 }
 
-static void put_blocks(struct gp_buf *to, const struct list *from, int64_t since_ns, struct numbers *numbers)
+static void put_blocks(struct gp_buf *to, const struct gp_kept_list *from, int64_t since_ns,
+                       struct numbers *numbers)
 {
     struct gp_gpt_block_header h;
-    for (const struct block *b = from->head; b; b = b->next) {
+    for (const struct gp_kept *b = from->head; b; b = b->next) {
         if (b->at_ns < since_ns || !gp_gpt_get_header(b->data, &h)) continue;
         uint8_t *p = (uint8_t *)gp_buf_reserve(to, b->n);
         memcpy(p, b->data, b->n);
@@ -227,8 +194,8 @@ void gp_live_close(struct gp_live *l)
     if (!l) return;
     for (size_t i = 0; i < GP_LIVE_READERS; i++)
         if (l->readers[i].fd >= 0) end_reader(&l->readers[i]);
-    while (l->names.head) drop_first(&l->names);
-    while (l->events.head) drop_first(&l->events);
+    while (l->names.head) free(gp_kept_take(&l->names));
+    while (l->events.head) free(gp_kept_take(&l->events));
     gp_listen_end(l->fd, l->path);
     free(l->path);
     free(l);
