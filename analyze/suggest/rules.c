@@ -148,29 +148,17 @@ const char *gp_rule_times(struct gp_rule_ctx *c, int64_t count)
 
 gp_sid gp_rule_text(struct gp_rule_ctx *c, const char *format, ...)
 {
-    char small[512];
-    struct gp_buf whole = {0};
+    struct gp_buf whole = {0}, text = {0};
     if (c->p && !c->p->found_steps) {
         put_without_steps(&whole, format);
         format = gp_buf_str(&whole);
     }
-    va_list args, again;
+    va_list args;
     va_start(args, format);
-    va_copy(again, args);
-    int n = vsnprintf(small, sizeof small, format, args);
+    gp_buf_vprintf(&text, format, args);
     va_end(args);
-    gp_sid sid = 0;
-    if (n >= 0 && (size_t)n < sizeof small) {
-        sid = gp_intern(&c->s->strings, small, (size_t)n);
-    } else if (n >= 0) {
-        char *large = gp_alloc((size_t)n + 1);
-        vsnprintf(large, (size_t)n + 1, format, again);
-        sid = gp_intern(&c->s->strings, large, (size_t)n);
-        free(large);
-    }
-    va_end(again);
     gp_buf_release(&whole);
-    return sid;
+    return gp_intern_buf(&c->s->strings, &text);
 }
 
 static const char *scaled(struct gp_rule_ctx *c, enum gp_unit unit, int64_t value)
@@ -539,32 +527,17 @@ bool gp_rule_is_of_framework(const struct gp_rule_ctx *c, uint32_t call)
 
 /* ---- evidence ---- */
 
-void gp_rule_evidence_ns(struct gp_suggestion *s, const char *name, int64_t ns)
-{
-    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_NS, .value = ns}));
-}
-
-void gp_rule_evidence_count(struct gp_suggestion *s, const char *name, int64_t count)
-{
-    GP_VEC_PUSH(&s->evidence,
-                ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_COUNT, .value = count}));
-}
-
-void gp_rule_evidence_bytes(struct gp_suggestion *s, const char *name, int64_t bytes)
-{
-    GP_VEC_PUSH(&s->evidence,
-                ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_BYTES, .value = bytes}));
-}
-
-void gp_rule_evidence_pct(struct gp_suggestion *s, const char *name, double pct)
-{
-    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_PCT, .pct = pct}));
-}
-
-void gp_rule_evidence_text(struct gp_suggestion *s, const char *name, gp_sid text)
-{
-    GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = GP_EVIDENCE_TEXT, .text = text}));
-}
+#define EVIDENCE(kind, of_unit, type, member)                                                                \
+    void gp_rule_evidence_##kind(struct gp_suggestion *s, const char *name, type v)                          \
+    {                                                                                                        \
+        GP_VEC_PUSH(&s->evidence, ((struct gp_evidence){.name = name, .unit = of_unit, .member = v}));       \
+    }
+EVIDENCE(ns, GP_EVIDENCE_NS, int64_t, value)
+EVIDENCE(count, GP_EVIDENCE_COUNT, int64_t, value)
+EVIDENCE(bytes, GP_EVIDENCE_BYTES, int64_t, value)
+EVIDENCE(pct, GP_EVIDENCE_PCT, double, pct)
+EVIDENCE(text, GP_EVIDENCE_TEXT, gp_sid, text)
+#undef EVIDENCE
 
 void gp_rule_evidence_counted(struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item)
 {

@@ -28,20 +28,26 @@ void gp_buf_put(struct gp_buf *b, const void *data, size_t n)
 
 void gp_buf_puts(struct gp_buf *b, const char *s) { gp_buf_put(b, s, strlen(s)); }
 
-void gp_buf_printf(struct gp_buf *b, const char *fmt, ...)
+void gp_buf_vprintf(struct gp_buf *b, const char *fmt, va_list ap)
 {
-    va_list ap, again;
-    va_start(ap, fmt);
+    va_list again;
     va_copy(again, ap);
     char *to = gp_buf_reserve(b, 64);
     int n = vsnprintf(to, b->cap - b->n, fmt, ap);
-    va_end(ap);
     if (n > 0 && (size_t)n >= b->cap - b->n) {
         to = gp_buf_reserve(b, (size_t)n + 1);
         vsnprintf(to, (size_t)n + 1, fmt, again);
     }
     va_end(again);
     if (n > 0) b->n += (size_t)n;
+}
+
+void gp_buf_printf(struct gp_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    gp_buf_vprintf(b, fmt, ap);
+    va_end(ap);
 }
 
 void gp_buf_put_u64(struct gp_buf *b, uint64_t v)

@@ -9,6 +9,7 @@
 #ifndef GP_BASE_BUF_H
 #define GP_BASE_BUF_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -25,6 +26,7 @@ char *gp_buf_reserve(struct gp_buf *b, size_t extra);
 void gp_buf_put(struct gp_buf *b, const void *data, size_t n);
 void gp_buf_puts(struct gp_buf *b, const char *s);
 void gp_buf_printf(struct gp_buf *b, const char *fmt, ...) GP_PRINTF(2, 3);
+void gp_buf_vprintf(struct gp_buf *b, const char *fmt, va_list ap) GP_PRINTF(2, 0);
 /* Decimal text of V, without locale. */
 void gp_buf_put_i64(struct gp_buf *b, int64_t v);
 void gp_buf_put_u64(struct gp_buf *b, uint64_t v);
