@@ -98,17 +98,6 @@ void gp_nodes_clone(struct gp_nodes *nodes, uint64_t node, uint64_t original)
     put_node(nodes, (struct gp_node_run){.first = node, .count = 1, .original = original});
 }
 
-gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node)
-{
-    const struct gp_node_run *run = NULL;
-    for (int hop = 0; hop < GP_NODES_MAX_HOPS; hop++) {
-        run = run_of(nodes, node);
-        if (!run || !run->original) break;
-        node = run->original + (node - run->first);
-    }
-    return run && !run->original ? run->captured : 0;
-}
-
 void gp_nodes_release(struct gp_nodes *nodes) { GP_VEC_FREE(&nodes->sorted); }
 
 /* ---- reading ---- */

@@ -38,8 +38,6 @@ enum {
 void gp_nodes_set(struct gp_nodes *nodes, uint64_t node, gp_sid captured, uint32_t stack);
 /* NODE was captured where ORIGINAL (not 0) was, which may still be unknown. */
 void gp_nodes_clone(struct gp_nodes *nodes, uint64_t node, uint64_t original);
-/* What NODE was captured under, as set so far; 0 if nothing is known. O(log n). */
-gp_sid gp_nodes_get(struct gp_nodes *nodes, uint64_t node);
 void gp_nodes_release(struct gp_nodes *nodes);
 
 /* Copy the ranges and stacks in T's runs to its GPU events, which need not be sorted, and discard the runs.

@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 #include "collect/records/ranges.h"
+#include "tests/unit/nodes_util.h"
 #include "tests/unit/unit.h"
 
 static struct gp_note note(enum gp_note_op op, int64_t time_ns, const char *text)
@@ -246,7 +247,7 @@ static void node(struct fixture *f, int64_t tid, int64_t time_ns, uint64_t id, u
 static void check_node(struct fixture *f, uint64_t id, const char *want)
 {
     char text[600];
-    snprintf(text, sizeof text, "%s", gp_trace_str(&f->records.trace, gp_nodes_get(&f->ranges.nodes, id)));
+    snprintf(text, sizeof text, "%s", gp_trace_str(&f->records.trace, captured_under(&f->ranges.nodes, id)));
     for (char *c = text; *c; c++)
         if (*c == GP_CAPTURED_END) *c = '>';
     assert_string_equal(text, want);

@@ -3,6 +3,7 @@
 
 #include "formats/model/nodes.h"
 #include "tests/unit/gpt_util.h"
+#include "tests/unit/nodes_util.h"
 #include "tests/unit/unit.h"
 
 static void check_run(const struct gp_trace *t, size_t i, uint64_t first, uint64_t count, gp_sid captured)
@@ -26,11 +27,11 @@ TEST(neighbours_that_are_alike_are_one_run)
     check_run(&t, 1, 600, 500, 8);
     check_run(&t, 2, 50, 1, 7);
     check_run(&t, 3, 1101, 1, 8);
-    assert_int_equal(gp_nodes_get(&nodes, 599), 7);
-    assert_int_equal(gp_nodes_get(&nodes, 600), 8);
-    assert_int_equal(gp_nodes_get(&nodes, 1100), 0);
-    assert_int_equal(gp_nodes_get(&nodes, 49), 0);
-    assert_int_equal(gp_nodes_get(&nodes, UINT64_MAX), 0);
+    assert_int_equal(captured_under(&nodes, 599), 7);
+    assert_int_equal(captured_under(&nodes, 600), 8);
+    assert_int_equal(captured_under(&nodes, 1100), 0);
+    assert_int_equal(captured_under(&nodes, 49), 0);
+    assert_int_equal(captured_under(&nodes, UINT64_MAX), 0);
     gp_nodes_release(&nodes);
     gp_trace_release(&t);
 }
@@ -52,7 +53,8 @@ TEST(what_is_said_later_counts_and_first_nodes_stay)
     check_run(&t, 3, 11, 3, 1);
     check_run(&t, 4, 19, 1, 0);
     static const gp_sid want[] = {3, 1, 1, 1, 2, 1, 1, 1, 1, 0};
-    for (uint64_t node = 10; node < 20; node++) assert_int_equal(gp_nodes_get(&nodes, node), want[node - 10]);
+    for (uint64_t node = 10; node < 20; node++)
+        assert_int_equal(captured_under(&nodes, node), want[node - 10]);
     gp_nodes_release(&nodes);
     gp_trace_release(&t);
 }
@@ -69,9 +71,9 @@ TEST(any_order_gives_the_same_answers)
     for (int round = 0; round < 5000; round++) {
         uint64_t node = pick(&seed, NODES), other = pick(&seed, NODES);
         gp_nodes_set(&nodes, node, said[node] = (gp_sid)pick(&seed, 4), 0);
-        assert_int_equal(gp_nodes_get(&nodes, other), said[other]);
+        assert_int_equal(captured_under(&nodes, other), said[other]);
     }
-    for (uint64_t node = 0; node < NODES; node++) assert_int_equal(gp_nodes_get(&nodes, node), said[node]);
+    for (uint64_t node = 0; node < NODES; node++) assert_int_equal(captured_under(&nodes, node), said[node]);
     gp_nodes_release(&nodes);
     gp_trace_release(&t);
 }
@@ -152,7 +154,7 @@ TEST(clones_are_found_through_their_originals)
     struct gp_nodes nodes = {.trace = &t};
     for (uint64_t i = 0; i < 4; i++) gp_nodes_clone(&nodes, 200 + i, 100 + i); /* of what is not known yet */
     for (uint64_t i = 0; i < 4; i++) gp_nodes_clone(&nodes, 300 + i, 200 + i); /* and these of those */
-    assert_int_equal(gp_nodes_get(&nodes, 300), 0);
+    assert_int_equal(captured_under(&nodes, 300), 0);
     for (uint64_t i = 0; i < 4; i++) gp_nodes_set(&nodes, 100 + i, (gp_sid)(1 + i / 2), 0);
     gp_nodes_clone(&nodes, 400, 300); /* no longer than the way of its original */
     assert_int_equal(t.node_runs.n, 5);
@@ -161,8 +163,8 @@ TEST(clones_are_found_through_their_originals)
     assert_true(t.node_runs.at[0].original == 100 && t.node_runs.at[1].original == 100 &&
                 t.node_runs.at[4].original == 100);
     for (uint64_t i = 0; i < 4; i++) {
-        assert_int_equal(gp_nodes_get(&nodes, 200 + i), 1 + i / 2);
-        assert_int_equal(gp_nodes_get(&nodes, 300 + i), 1 + i / 2);
+        assert_int_equal(captured_under(&nodes, 200 + i), 1 + i / 2);
+        assert_int_equal(captured_under(&nodes, 300 + i), 1 + i / 2);
     }
     gp_nodes_set(&nodes, 301, 9, 0); /* 300, 301, 302-303, whose first is a clone of 102 */
     assert_int_equal(t.node_runs.at[6].original, 102);
