@@ -259,8 +259,9 @@ class Design(unittest.TestCase):
 
 
 class Suggested(unittest.TestCase):
-    def chosen(self, document, rank=0):
-        """(changes, what is wanted by processes) where trace-suggest says DOCUMENT; None: nothing can be recorded."""
+    def chosen(self, document, timed=None):
+        """(changes, what is wanted by processes) where trace-suggest says DOCUMENT; None: nothing can be recorded. TIMED: what it says of
+        steps whose time it is given; None: it refuses that."""
         class Session:
             warnings = ("no GPU",)
             suggest = document
@@ -281,9 +282,15 @@ class Suggested(unittest.TestCase):
                 self.left -= 1
                 if self.left < 0:
                     raise StopIteration
+
+            def _advice(self, step_ns):
+                if timed is None:
+                    raise RuntimeError("below the GPU's busy time")
+                return timed(step_ns)
         program, wanted = Simulated(steady()), []
         program.plan, program.on_gpu = {"changes": None}, lambda: True
         runner = design.Runner(program, hook.table.changes(), design.Plan(), lambda kind, row: wanted.append((kind, row)))
+        runner.step_ns = 7654321.5
         kept, gputrace._session.Session = gputrace._session.Session, Session
         try:
             script, steps = hook.choose(program, runner), 0
@@ -305,6 +312,15 @@ class Suggested(unittest.TestCase):
         self.assertEqual([(c.name, c.rule, c.predicted) for c in changes],
                          [("fused", "optimizer", (4, 6)), ("tf32", "tensor_cores", (1, 2)), ("bf16", "tensor_cores", (1, 2))])
         self.assertEqual([(kind, r["rule"], r["low"]) for kind, r in wanted], [("wanted", "input_stall", 3)])
+
+    def test_advice_is_of_steps_as_the_trials_timed_them(self):
+        asked = []
+
+        def timed(step_ns):
+            asked.append(step_ns)
+            return {"step": {"unit": "step"}, "suggestions": [{"rule": "optimizer", "saving_low_ns": 7, "saving_high_ns": 8}]}
+        changes, _ = self.chosen({"step": {"unit": "step"}, "suggestions": []}, timed)
+        self.assertEqual(([c.predicted for c in changes], asked), ([(7, 8)], [7654321.5]))
 
     def test_all_that_apply_where_nothing_is_found(self):
         for document in (None, {"step": None, "suggestions": []}):

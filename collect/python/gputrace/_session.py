@@ -320,6 +320,10 @@ class Session:
         """What ``trace-suggest -f json`` says; None without a trace."""
         return self._document("trace-suggest", *self._marker())
 
+    def _advice(self, step_ns):
+        """The same if a step takes STEP_NS when nobody records; refused (an exception) where that cannot be."""
+        return _tools.document("trace-suggest", "--allow-empty", *self._marker(), "--step-time", f"{round(step_ns)}ns", "--", self._trace)
+
     @property
     def trace(self) -> Optional[str]:
         """Path of the trace, for the programs of the suite; None if there is none."""

@@ -94,14 +94,22 @@ def _suggested(program, runner):
     rows = None
     if session:
         session.__exit__(None, None, None)
-        rows = _rows_of(session, runner.say)
+        rows = _rows_of(session, runner.step_ns, runner.say)
     found = runner.exchange.decide(lambda: rows)
     return None if found is None else mapped(found, runner)
 
 
-def _rows_of(session, say):
+def _advice(session, step_ns):
+    """What trace-suggest says of steps that take STEP_NS when nobody records, unless it refuses that as the time of others."""
     try:
-        document = session.suggest
+        return session._advice(step_ns)
+    except Exception:
+        return session.suggest
+
+
+def _rows_of(session, step_ns, say):
+    try:
+        document = _advice(session, step_ns)
     except Exception as e:
         say(f"trace-suggest failed: {e}")
         return None
