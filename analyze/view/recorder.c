@@ -128,20 +128,23 @@ static size_t list_paces(const struct gp_trace *t, uint32_t process, enum gp_pac
     return found;
 }
 
-int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process)
+int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process, int64_t busy_ns)
 {
-    enum { FIRST = 3 };
+    enum { FIRST = 3, SETTLED = 5 };
+    const double CLOCKS = 0.95; /* kernels take so much of their time while they are recorded, at least */
     int64_t *ns = gp_alloc((t->paces.n + 1) * sizeof *ns), sum = 0;
-    size_t n = list_paces(t, process, GP_PACE_BARE, SIZE_MAX, ns);
-    int64_t most = n ? gp_mul_saturated(gp_nth(ns, n, n / 2), 2) : 0;
-    for (size_t i = 0; i < n; i++) sum = gp_add_saturated(sum, ns[i] < most ? ns[i] : most);
+    size_t n = list_paces(t, process, GP_PACE_BARE, SIZE_MAX, ns), ahead = 0;
+    while (ahead < n && ns[ahead] < busy_ns / 5 * 4) ahead++;
+    if (n - ahead < SETTLED) ahead = 0;
+    n -= ahead;
+    int64_t most = n ? gp_mul_saturated(gp_nth(ns + ahead, n, n / 2), 2) : 0;
+    for (size_t i = ahead; i < ahead + n; i++) sum = gp_add_saturated(sum, ns[i] < most ? ns[i] : most);
     double pace = n ? (double)sum / (double)n : 0;
     n = list_paces(t, process, GP_PACE_PAUSE, SIZE_MAX, ns);
-    if (n) {
-        size_t first = n < FIRST ? n : FIRST;
-        int64_t then = gp_nth(ns, first, first / 2);
-        pace *= (double)gp_nth(ns, n, n / 2) / (double)then;
-    }
+    size_t first = n < FIRST ? n : FIRST;
+    int64_t then = n ? gp_nth(ns, first, first / 2) : 0;
+    if (n && then >= busy_ns / 2) pace *= (double)gp_nth(ns, n, n / 2) / (double)then;
+    if (pace < (double)busy_ns && pace >= (double)busy_ns * CLOCKS) pace = (double)busy_ns;
     free(ns);
     return pace < (double)INT64_MAX ? (int64_t)pace : INT64_MAX;
 }
@@ -201,8 +204,8 @@ struct gp_recorder_added gp_recorder_added(const struct gp_view *v, const struct
     if (!r || !steps || !d->n || end_ns <= begin_ns) return a;
     const struct gp_events *gpu = &v->t->events[GP_GPU];
     uint32_t process = process_of(v, d, begin_ns);
-    int64_t count = (int64_t)steps, pace = gp_recorder_pace_ns(v->t, process);
     int64_t busy_ns = busy_within(v, d, begin_ns, end_ns), idle = end_ns - begin_ns - busy_ns;
+    int64_t count = (int64_t)steps, pace = gp_recorder_pace_ns(v->t, process, busy_ns / count);
     a.who = (uint32_t)(r - recorders) + 1;
     a.of_ns = (end_ns - begin_ns) / count;
     a.measured = gp_recorder_pace_fits(pace, a.of_ns, busy_ns / count);

@@ -54,9 +54,11 @@ enum { GP_RECORDERS = 3 };
 extern const char *const gp_recorder_names[];
 
 /* How long a step of PROCESS takes when nobody records, as the recorder timed it: the mean of the steps
- * before it entered the process, of which each counts for at most two medians. A process that it has entered
- * stays slower, so the steps in pauses between recordings show only how that time drifted. 0: not timed. */
-int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process);
+ * before it entered the process, of which each counts for at most two medians. BUSY_NS: the GPU works so long
+ * in a step; a host that runs ahead takes less until its launches wait, so the steps until then do not count.
+ * A process that it has entered stays slower: pauses between recordings show only how that time drifted. 0:
+ * not timed. */
+int64_t gp_recorder_pace_ns(const struct gp_trace *t, uint32_t process, int64_t busy_ns);
 /* Can PACE_NS be the time of steps that took STEP_NS recorded, with BUSY_NS on the GPU? Otherwise what was
  * timed were other steps: no recorder of ours makes them three times as long. */
 bool gp_recorder_pace_fits(int64_t pace_ns, int64_t step_ns, int64_t busy_ns);
