@@ -16,14 +16,19 @@ part of a program's rule (least_pct) is chosen without that program.
 """
 
 import json
+import math
 import pathlib
 import re
 import statistics
 import subprocess
 import sys
+import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent
 LISTS = ("programs", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+# The odds of a rule: see odds(). The first is of the logarithm, the second in programs, the others in standard deviations.
+ODDS_MOST, FEW, LOW_SIGMAS, HIGH_SIGMAS = 1.5, 5, 1.6, 2
+OF_GPU = ("algorithm", "fusion", "memory", "overlap", "parallelization", "transfer")  # types of changes of the GPU's work
 BOTH, KINETO = ("trace", "json.gz"), ("json.gz",)  # who recorded it: gpuprof-collect, torch.profiler
 # before, after, rule, what was changed, recordings that have what the rule needs
 PAIRS = [
@@ -65,14 +70,14 @@ def answer(tool, path, *options):
     return json.loads(subprocess.run([tool, "-q", "-f", "json", *options, path], check=True, capture_output=True).stdout)
 
 
-def times(path):
+def times(path, kind="plain_"):
     """The unprofiled step times by name, ns, from a steps.tsv."""
     plain = {}
     for line in path.read_text().splitlines() if path.exists() else []:
         name, _, words = line.partition("\t")
         for word in words.split():
-            if name.startswith("plain_") and word.startswith("step_mean_ns="):
-                plain[name.removeprefix("plain_")] = int(word.partition("=")[2])
+            if name.startswith(kind) and word.startswith("step_mean_ns="):
+                plain[name.removeprefix(kind)] = int(word.partition("=")[2])
     return plain
 
 
@@ -171,8 +176,29 @@ def jury(tool, folder):
           f"the change that was made comes first in {known} of {recordings} recordings")
 
 
-def listed(tool):
-    """(program, rule, source of the step, low, expected, high, gained, least_pct or 0) of the programs of the lists, in % of the step."""
+class Timed:
+    """A change in a program whose steps were timed, in parts of the step: LEAST and MOST of the replay, EXPECTED between LOW and HIGH, and GAINED."""
+
+    def __init__(self, program, suggestion, step, gained):
+        step_ns = step["unprofiled_ns"]
+        self.program, self.rule, self.gained = program, suggestion["rule"], gained
+        self.of_gpu = suggestion.get("type") in OF_GPU
+        self.low, self.expected, self.high = (suggestion[f"saving{end}_ns"] / step_ns for end in ("_low", "", "_high"))
+        self.beyond = suggestion.get("priority") in ("critical", "high") and self.low > max(gained, 1 - step["busy_ns"] / step_ns)
+        self.unsure = "of what is certain to" in suggestion["formula"]
+        self.least, self.most = (suggestion["evidence"][f"replayed_{end}_ns"] / step_ns for end in ("low", "high"))
+
+    def inside(self, low, high):
+        return (high == 0 or low <= self.gained) and self.gained <= (high or 0.01)
+
+
+def first_of(report, rule):
+    nothing = {"rule": rule, "formula": "", "evidence": {"replayed_low_ns": 0, "replayed_high_ns": 0}, "saving_ns": 0, "saving_low_ns": 0, "saving_high_ns": 0}
+    return (report["suggestions"] + report["not_worth_it"] + [nothing])[0]
+
+
+def timed_lists(tool):
+    """The first suggestion that names the fix, of the programs of the lists, by the clock of the process that was recorded where that is known."""
     sys.path.insert(0, str(HERE / "unseen"))
     for name in LISTS:
         __import__(name)
@@ -182,44 +208,128 @@ def listed(tool):
         path = next((HERE / "unseen").glob(f"h*/{name}.trace"), None)
         report = answer(tool, path) if path else {"suggestions": []}
         named = next((s for s in report["suggestions"] if s["rule"] in programs[name].rules), None)
-        if named:
-            ends = [100 * named[f"saving{end}_ns"] / report["step"]["unprofiled_ns"] for end in ("_low", "", "_high")]
-            least = re.search(r"at least (\d+)% of the most, which nearly", named["formula"])
-            gained = 100 * (1 - float(fixed) / float(own if own != "-" else before))
-            rows.append((name, named["rule"], report["step"]["unprofiled_source"], *ends, gained, int(least[1]) if least else 0))
+        if named and report["step"]["unprofiled_source"] == "measured":
+            rows.append(Timed(name, named, report["step"], 1 - float(fixed) / float(own if own != "-" else before)))
     return rows
 
 
-def without(row, rows):
-    """The low end of ROW if the part of its rule were that of nine of ten of the others, in steps of 5%."""
-    _, rule, _, low, _, high, _, least = row
-    others = sorted(r[6] / r[5] for r in rows if r[1] == rule and r is not row)
-    if not least or len(others) < 3:
-        return low
-    return low + (int(20 * others[len(others) // 10]) * 5 - least) * high / 100
+def timed_pairs(tool):
+    """Our own pairs, recorded again with the pace (pytorch/pairs_times.py), by the clock of the process that was recorded."""
+    path, rows = HERE / "pairs/paced", []
+    after, own = times(path / "steps.tsv"), times(path / "steps.tsv", "own_")
+    for before, changed, rule, *_ in PAIRS + [(f"{a}_2", f"{b}_2", rule) for a, b, rule, *_ in PAIRS]:
+        report = answer(tool, path / f"{before}.trace", "--rule", rule) if before in own and changed in after else None
+        if report and report["step"]["unprofiled_source"] == "measured":
+            rows.append(Timed(before, first_of(report, rule), report["step"], 1 - after[changed] / own[before]))
+    return rows
 
 
-def lists(tool):
-    rows = listed(tool)
-    print("| program | rule | step | predicted, % | gained, % | inside | without it |\n|---|---|---|---|---|---|---|")
+def timed_jury(tool):
+    """The programs of the jury, whose steps their own clocks timed without a recorder; not those whose recorded steps were shorter."""
+    source, rows = (HERE / "pytorch/jury_programs.py").read_text(), []
+    for name, rule, _ in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"', source):
+        for folder in sorted(HERE.glob("pairs/jury*")):
+            plain = times(folder / "steps.tsv")
+            for file in (f"{name}.kineto.trace", f"{name}.trace") if f"{name}_after" in plain else ():
+                path = next(folder.glob(f"{file}*"), None)
+                if not path or (file == f"{name}.trace" and rule in NOT_IN_WINDOWS):
+                    continue
+                gained = 1 - plain[f"{name}_after"] / plain[name]
+                try:
+                    report = answer(tool, path, "--rule", rule, "--step-time", f"{plain[name]}ns")
+                except subprocess.CalledProcessError:
+                    continue
+                rows.append(Timed(name, first_of(report, rule), report["step"], gained))
+    return rows
+
+
+def log_odds(part):
+    part = min(max(part, 0.002), 0.998)
+    return math.log(part / (1 - part))
+
+
+def at_odds(part, factor):
+    return part * factor / (part * factor + 1 - part)
+
+
+def odds(rows, rule, of_gpu):
+    """By which factors the odds of what was gained differ from those of the replay, from and to: by mean and spread of a rule's programs, together with FEW
+    programs of all rules. RULE None: of all rules."""
+    programs = {}
     for row in rows:
-        name, rule, source, low, expected, high, gained, _ = row
-        print(f"| {name} | `{rule}` | {source} | {expected:.1f} ({low:.1f} to {high:.1f}) | {gained:.1f} | {'yes' if low <= gained <= high else 'no'} "
-              f"| {'yes' if without(row, rows) <= gained <= high else 'no'} |")
-    for source in ("measured", "model"):
-        of = [r for r in rows if r[2] == source]
-        print(f"\nstep {source}: {sum(r[3] <= r[6] <= r[5] for r in of)} of {len(of)} inside, {sum(without(r, rows) <= r[6] <= r[5] for r in of)} if each program is left "
-              f"out, median width {statistics.median(r[5] - r[3] for r in of):.0f}% of the step; the expected saving is off by {statistics.median(abs(r[4] - r[6]) for r in of):.0f}% "
-              f"in the median, {statistics.median(r[4] - r[6] for r in of):+.0f}% with its sign")
-    for rule in sorted({r[1] for r in rows}):
-        print(f"`{rule}`: gained of the high end: {', '.join(f'{r[6] / r[5]:.2f}' for r in sorted(rows, key=lambda r: r[6] / r[5]) if r[1] == rule)}")
+        if row.most >= 0.05 and row.of_gpu == of_gpu:
+            off = [max(-ODDS_MOST, min(ODDS_MOST, log_odds(row.gained) - log_odds(of))) for of in (row.least, row.most)]
+            for end in (0, 1):
+                if end or not row.unsure:
+                    programs.setdefault((end, row.rule, row.program), []).append(off[end])
+    off, factors = {key: statistics.mean(value) for key, value in programs.items()}, []
+    for end, sigmas in ((0, -LOW_SIGMAS), (1, 0), (1, HIGH_SIGMAS)):
+        every, mine = [o for key, o in off.items() if key[0] == end], [o for key, o in off.items() if key[:2] == (end, rule)]
+        middle = statistics.median(every)
+        mean = (sum(mine) + FEW * middle) / (len(mine) + FEW)
+
+        def spread(offs, around):  # of those beyond it on this side
+            return 2 * sum((o - around) ** 2 for o in offs if (o - around) * sigmas > 0) / len(offs)
+
+        beyond = (len(mine) * spread(mine or [0], mean) + FEW * spread(every, middle)) / (len(mine) + FEW)
+        factors.append(math.exp(mean + sigmas * math.sqrt(beyond)))
+    return factors
+
+
+def without(row, rows):
+    """The ends of ROW if the odds come from the other programs."""
+    left = [r for r in rows if r.program != row.program]
+    mine, others = odds(rows, row.rule, row.of_gpu), odds(left, row.rule, row.of_gpu)
+    if row.unsure:
+        mine[0], others[0] = odds(rows, None, row.of_gpu)[0], odds(left, None, row.of_gpu)[0]
+    ends = []
+    for part, end, with_it, left_out in ((row.least, row.low, mine[0], others[0]), (row.most, row.high, mine[2], others[2])):
+        usual, other = at_odds(part, with_it), at_odds(part, left_out)
+        if end < usual - 0.001:  # something else limits it
+            other = min(other, end)
+        elif end > usual + 0.001:
+            other = max(other, end)
+        ends.append(other)
+    return ends
+
+
+def timed(tool):
+    sets = {"lists": timed_lists(tool), "pairs": timed_pairs(tool), "jury": timed_jury(tool)}
+    rows = [row for part in sets.values() for row in part]
+    print("| program | rule | predicted, % | gained, % | inside | without it |\n|---|---|---|---|---|---|")
+    for row in sorted(rows, key=lambda r: (r.rule, r.gained)):
+        print(f"| {row.program} | `{row.rule}` | {100 * row.expected:.1f} ({100 * row.low:.1f} to {100 * row.high:.1f}) | {100 * row.gained:.1f} "
+              f"| {'yes' if row.inside(row.low, row.high) else 'no'} | {'yes' if row.inside(*without(row, rows)) else 'no'} |")
+    for name, part in (*sets.items(), ("all", rows)):
+        left_out = [without(row, rows) for row in part]
+        print(f"\n{name}: {sum(r.inside(r.low, r.high) for r in part)} of {len(part)} inside, median width {100 * statistics.median(r.high - r.low for r in part):.1f}% of the step; "
+              f"if each program is left out {sum(r.inside(*ends) for r, ends in zip(part, left_out))}, {100 * statistics.median(high - low for low, high in left_out):.1f}%; "
+              f"the expected saving is off by {100 * statistics.median(abs(r.expected - r.gained) for r in part):.0f}% of the step in the median, "
+              f"{100 * statistics.median(r.expected - r.gained for r in part):+.0f}% with its sign; "
+              f"low ends of critical or high ones beyond what there was to gain: {sum(r.beyond for r in part)}")
+
+
+def fit(tool):
+    """The table of suggest_estimate.c: rules of two programs or more, and all rules."""
+    rows = timed_lists(tool) + timed_pairs(tool) + timed_jury(tool)
+    programs, found = {}, []
+    for r in rows:
+        if r.most >= 0.05:
+            programs.setdefault((r.rule, r.of_gpu), set()).add(r.program)
+    for rule, of_gpu in sorted(key for key in programs if len(programs[key]) > 1):
+        percents = ",~".join(f"{100 * factor:.0f}" for factor in odds(rows, rule, of_gpu))
+        found.append(f'{{"{rule}",~{percents}}},')
+    print(textwrap.fill(" ".join(found), 106, initial_indent="    ", subsequent_indent="    ").replace("~", " "))
+    for of_gpu, name in ((True, "gpu"), (False, "host")):
+        percents = ", ".join(f"{100 * factor:.0f}" for factor in odds(rows, None, of_gpu))
+        print(f"static const struct odds odds_of_{name} = {{NULL, {percents}}};")
 
 
 def main():
-    args = [a for a in sys.argv[1:] if a not in ("--jury", "--lists")]
+    args = [a for a in sys.argv[1:] if a not in ("--jury", "--timed", "--fit")]
     tool = pathlib.Path(args[0] if args else HERE / "../build/release/bin") / "trace-suggest"
-    if "--lists" in sys.argv:
-        lists(tool)
+    if "--timed" in sys.argv or "--fit" in sys.argv:
+        (timed if "--timed" in sys.argv else fit)(tool)
         return 0
     if "--jury" in sys.argv:
         for folder in sorted(HERE.glob("pairs/jury*")):

@@ -182,6 +182,7 @@ const struct gp_rule gp_rule_fusion = {
     .to_know = "record operators with shapes, which show what the kernels pass on",
     .sizes = true,
     .measured = true,
+    .general = true,
     .least_pct = 55,
 };
 

@@ -483,7 +483,8 @@ static void check_input_stall(struct gp_rule_ctx *c)
             s->action = gp_rule_text(c, "look at what prepares the input there (%s), and %s",
                                      gp_rule_shows_python(c), gp_suggest_str(c->s, s->action));
         if (texts == &gaps) {
-            remove_copies(c, by_call, s);
+            for (size_t i = 0; i < s->high.n; i++) GP_VEC_PUSH(&s->sure, s->high.at[i]);
+            remove_copies(c, by_call, s); /* the copies may stay */
             if (c->jax)
                 s->change = gp_rule_text(c, "put on the GPU once what is the same in each step, or prepare "
                                             "the next batch during it");

@@ -25,14 +25,10 @@ enum {
 /* Of wall time per step. */
 struct saving {
     int64_t low_ns, high_ns;
+    bool known_low; /* the low end is what changes of the kind gained */
 };
 
 /* ---- the interval and its bounds ---- */
-
-static int host_pct(const struct gp_rule_ctx *c)
-{
-    return c->s->step.unprofiled_source != GP_UNPROFILED_MODEL ? MODEL_PCT : HOST_PCT;
-}
 
 /* By how much two runs of the program differ: the host more than the GPU, except where loading data or one
  * long gap holds it. */
@@ -62,7 +58,7 @@ static struct saving bound_saving(const struct gp_rule_ctx *c, struct saving rep
     int64_t low = at_most(replayed.low_ns, step->unprofiled_low_ns - least_ns),
             high = at_most(replayed.high_ns, most);
     int64_t noise = noise_ns < high ? noise_ns : high;
-    struct saving s = {low / 100 * (100 - low_pct) - noise, high / 100 * (100 + MORE_PCT) + noise};
+    struct saving s = {low / 100 * (100 - low_pct) - noise, high / 100 * (100 + MORE_PCT) + noise, false};
     if (s.low_ns < 0) s.low_ns = 0;
     int64_t left = gp_part(whole - high, LEFT_PCT, 100); /* nothing takes no time */
     if (most > high + left) most = high + left;
@@ -86,6 +82,7 @@ struct replays {
     bool of_host, gaps;               /* it changes no kernel; it may take long gaps */
     int low_pct;                      /* error of SAVED, downwards */
     struct gp_unprofiled_saving sure; /* the saving of which least_pct is certain */
+    int64_t certain_ns;               /* of timed steps: SURE, or that of the low edits */
 };
 
 /* The low end where nearly every measured change of this kind gained a certain part of the high end. Two
@@ -98,7 +95,7 @@ static int64_t measured_low(const struct gp_rule_ctx *c, const struct gp_suggest
     int64_t high = r->sure.more_ns / 100 * (100 + MORE_PCT) + noise_ns;
     if (high > high_ns || !s->sure.n) high = high_ns;
     int64_t low = high / 100 * s->rule->least_pct - noise_ns;
-    int64_t most = (c->s->step.unprofiled_low_ns - r->least_ns) / 100 * (100 - host_pct(c)) - noise_ns;
+    int64_t most = (c->s->step.unprofiled_low_ns - r->least_ns) / 100 * (100 - HOST_PCT) - noise_ns;
     if (low > most) low = most;
     most = gp_part(r->sure.slow_ns, 100 - MODEL_PCT, 100) - noise_ns;
     return low < most ? low : most;
@@ -115,16 +112,92 @@ static void exclude_held(const struct gp_rule_ctx *c, struct saving *s, int64_t 
     if (s->low_ns > most) s->low_ns = most;
 }
 
-/* The interval of S if two runs differ by NOISE_NS and what the host copies by MORE_NS. RAISED: its low end
- * is what was measured. */
-static struct saving ends_of(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
-                             const struct replays *r, int64_t noise_ns, int64_t more_ns, bool *raised)
+/* ---- timed steps ---- */
+
+/* clang-format off */
+/* Odds of what goes to what stays: of most measured changes, in percent of those of the replay. Written by
+ * samples/score.py --fit, which says how. */
+static const struct odds {
+    const char *rule;
+    int low_pct, likely_pct, high_pct; /* the first of those of what is certain */
+} odds_of_rules[] = {
+    {"attention", 66, 63, 125}, {"batching", 72, 181, 1048}, {"blocking_sync", 25, 91, 370},
+    {"cast_churn", 21, 61, 124}, {"compile", 15, 77, 427}, {"copy_overlap", 57, 88, 171},
+    {"cuda_graph", 31, 94, 253}, {"epilogue", 40, 82, 184}, {"fusion", 51, 86, 171},
+    {"input_stall", 39, 96, 329}, {"layout_churn", 49, 70, 147}, {"odd_dimensions", 44, 86, 184},
+    {"optimizer", 25, 95, 373}, {"pageable_copy", 65, 107, 261}, {"repeated_work", 47, 140, 787},
+    {"round_trip", 49, 94, 218}, {"scalar_read", 61, 137, 524}, {"small_copies", 32, 115, 745},
+    {"synchronous_copy", 30, 96, 389}, {"tensor_cores", 62, 86, 208},
+};
+static const struct odds odds_of_gpu = {NULL, 43, 89, 231};
+static const struct odds odds_of_host = {NULL, 31, 108, 564};
+/* clang-format on */
+
+/* Types of changes of the GPU's work. */
+enum {
+    OF_GPU = 1 << GP_SUGGEST_ALGORITHM | 1 << GP_SUGGEST_FUSION | 1 << GP_SUGGEST_MEMORY |
+             1 << GP_SUGGEST_OVERLAP | 1 << GP_SUGGEST_PARALLELIZATION | 1 << GP_SUGGEST_TRANSFER
+};
+
+static struct odds odds_of(const struct gp_suggestion *s)
+{
+    const struct odds *of_all = OF_GPU >> s->rule->type & 1 ? &odds_of_gpu : &odds_of_host;
+    struct odds odds = *of_all;
+    for (size_t i = 0; i < sizeof odds_of_rules / sizeof *odds_of_rules; i++)
+        if (!strcmp(odds_of_rules[i].rule, s->rule->name)) odds = odds_of_rules[i];
+    if (s->unsure) odds.low_pct = of_all->low_pct; /* the rule's are of what is not certain here */
+    return odds;
+}
+
+/* The part of WHOLE_NS of which PCT percent as much goes for each part that stays as if NS went. */
+static int64_t at_odds(int64_t ns, int64_t whole_ns, int pct)
+{
+    double goes = (double)ns * pct, stays = (double)(whole_ns - ns) * 100;
+    return goes > 0 ? (int64_t)((double)whole_ns * (goes / (goes + stays))) : 0;
+}
+
+/* What is certain of S, and what the replays say at most, in timed steps. */
+static struct saving timed_replays(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
+                                   const struct replays *r)
+{
+    int64_t high = at_most(r->saved.high_ns, c->s->step.unprofiled_ns - r->least_ns);
+    struct saving e = {at_most(r->certain_ns, high), high, false};
+    if (s->limit_ns > 0) keep_within(s->limit_ns, &e.low_ns, &e.high_ns);
+    return e;
+}
+
+/* Where somebody timed the steps, nothing is to be guessed of the recorder, and the replay is as good as the
+ * changes of a kind that were measured show. Kernels without gaps between them take a little less. */
+static struct saving timed_ends(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
+                                const struct replays *r, int64_t noise_ns)
+{
+    struct odds odds = odds_of(s);
+    int64_t whole = c->s->step.unprofiled_ns, most = whole - r->least_ns;
+    struct saving of = timed_replays(c, s, r);
+    struct saving e = {at_odds(of.low_ns, whole, odds.low_pct), at_odds(of.high_ns, whole, odds.high_pct),
+                       false};
+    if (c->held_ns && !r->gaps && r->of_host) exclude_held(c, &e, of.high_ns);
+    if (e.low_ns > of.low_ns - noise_ns) e.low_ns = of.low_ns > noise_ns ? of.low_ns - noise_ns : 0;
+    if (e.high_ns < of.high_ns + noise_ns) e.high_ns = of.high_ns + noise_ns;
+    if (s->limit_ns > 0 && most > s->limit_ns) most = s->limit_ns;
+    int64_t percent = whole / 100 * NOISE_PCT, half = (whole - most) / 2;
+    most += percent < half ? percent : half;
+    if (e.high_ns > most) e.high_ns = most;
+    keep_within(c->s->step.step_ns, &e.low_ns, &e.high_ns);
+    return e;
+}
+
+/* ---- steps that nobody timed ---- */
+
+/* The interval of S if two runs differ by NOISE_NS and what the host copies by MORE_NS. */
+static struct saving modelled_ends(const struct gp_rule_ctx *c, const struct gp_suggestion *s,
+                                   const struct replays *r, int64_t noise_ns, int64_t more_ns)
 {
     struct saving e = bound_saving(c, r->saved, r->low_pct, noise_ns + more_ns, r->least_ns);
     if (c->held_ns && !r->gaps && r->of_host) exclude_held(c, &e, r->saved.high_ns);
     int64_t low = measured_low(c, s, r, e.high_ns, noise_ns);
-    *raised = low > e.low_ns;
-    if (*raised) e.low_ns = low;
+    e.known_low = low > e.low_ns;
+    if (e.known_low) e.low_ns = low;
     keep_within(c->s->step.step_ns, &e.low_ns, &e.high_ns);
     if (s->limit_ns <= 0) return e;
     keep_within(s->limit_ns, &e.low_ns, &e.high_ns);
@@ -148,9 +221,9 @@ static enum gp_priority priority_of(const struct gp_suggest_step *step, const st
     return expected >= 0.3 || high >= 1 ? GP_PRIORITY_LOW : GP_PRIORITY_NONE;
 }
 
-/* The expected saving: the middle of the interval QUIET, in which two runs do not differ. That is nearer to
- * what was measured than the middle of the likely replays. A rule that was never compared with a measurement
- * gets a quarter of the way. */
+/* The expected saving: the middle of the interval QUIET, in which two runs do not differ, or of what is
+ * likely, which is nearer to what was measured than the middle of the likely replays. A rule that was never
+ * compared with a measurement gets a quarter of the way. */
 static int64_t expected_of(const struct gp_suggestion *s, struct saving quiet)
 {
     int64_t ns = quiet.low_ns + (quiet.high_ns - quiet.low_ns) / (s->rule->measured ? 2 : UNMEASURED_PART);
@@ -185,6 +258,28 @@ static bool same_edits(const struct gp_edit *a, size_t n_a, const struct gp_edit
     return true;
 }
 
+/* Says what the ends rest on beside the replays. */
+static void describe_ends(struct gp_rule_ctx *c, struct gp_suggestion *s, const struct replays *r,
+                          const struct saving *ends, bool timed)
+{
+    const char *formula = gp_suggest_str(c->s, s->formula);
+    struct odds odds = odds_of(s);
+    if (ends->known_low)
+        s->formula = gp_rule_text(
+            c,
+            "%s; at least %d%% of the most, which nearly every measured change of this kind gained "
+            "where the host kept up",
+            formula, s->rule->least_pct);
+    if (!timed) return;
+    struct saving of = timed_replays(c, s, r);
+    gp_rule_evidence_ns(s, "replayed_low", of.low_ns);
+    gp_rule_evidence_ns(s, "replayed_high", of.high_ns);
+    s->formula = gp_rule_text(
+        c, "%s; what goes, for each part of the step that stays, is %d%s to %d%% of the replay's%s", formula,
+        odds.low_pct, s->unsure ? "% of what is certain" : "", odds.high_pct,
+        odds.rule ? ", as in most measured changes of this kind" : "");
+}
+
 static double speedup(int64_t step_ns, int64_t saving_ns)
 {
     return saving_ns > 0 && saving_ns < step_ns ? (double)step_ns / (double)(step_ns - saving_ns) : 1;
@@ -201,7 +296,7 @@ static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
     if (!same_edits(s->low.at, s->low.n, s->high.at, s->high.n))
         high = gp_unprofiled_saved(c->unprofiled, c, s->high.at, s->high.n, gaps);
     struct saving replayed = {low.less_ns < high.less_ns ? low.less_ns : high.less_ns,
-                              high.more_ns > low.more_ns ? high.more_ns : low.more_ns};
+                              high.more_ns > low.more_ns ? high.more_ns : low.more_ns, false};
     /* A host that does not wait works faster than one that does, by twice at most. */
     if (s->rule->type == GP_SUGGEST_SYNC && high.fastest_after_ns > replayed.high_ns) {
         int64_t twice = gp_mul_saturated(replayed.high_ns, 2);
@@ -210,22 +305,25 @@ static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
     struct replays r = {replayed, .least_ns = gp_unprofiled_least_ns(c, s), .gaps = gaps,
                         .low_pct = MODEL_PCT, .sure = high};
     r.of_host = r.least_ns == gp_rule_per_step(c, c->busy_ns);
-    if (r.of_host) r.low_pct = host_pct(c);
-    if (transfer) r.low_pct = HOST_PCT;
+    if (r.of_host || transfer) r.low_pct = HOST_PCT;
+    bool compiles = s->rule->type == GP_SUGGEST_COMPILE || s->rule->type == GP_SUGGEST_LAUNCH;
+    if (c->single_ops && compiles) r.least_ns /= 2; /* jax.jit joins kernels as well */
     if (s->sure.n) r.sure = gp_unprofiled_saved(c->unprofiled, c, s->sure.at, s->sure.n, gaps);
-    bool raised;
-    struct saving quiet = ends_of(c, s, &r, 0, 0, &raised);
+    bool timed = step->unprofiled_source != GP_UNPROFILED_MODEL;
+    r.certain_ns = s->unsure || !s->rule->measured ? replayed.low_ns
+                   : r.sure.slow_ns < high.slow_ns ? r.sure.slow_ns
+                                                   : high.slow_ns;
     /* the host copies pageable memory */
     int64_t more_ns = transfer ? gp_part(s->current_ns, HOST_NOISE_PCT, 100) : 0;
-    struct saving ends = ends_of(c, s, &r, c->noise_ns, more_ns, &raised);
+    struct saving quiet = timed ? timed_ends(c, s, &r, 0) : modelled_ends(c, s, &r, 0, 0),
+                  ends = timed ? timed_ends(c, s, &r, c->noise_ns)
+                               : modelled_ends(c, s, &r, c->noise_ns, more_ns);
+    if (timed && s->rule->measured && !s->unsure)
+        quiet.low_ns = quiet.high_ns =
+            at_odds(timed_replays(c, s, &r).high_ns, step->unprofiled_ns, odds_of(s).likely_pct);
     s->saving_low_ns = ends.low_ns;
     s->saving_high_ns = ends.high_ns;
-    if (raised)
-        s->formula = gp_rule_text(
-            c,
-            "%s; at least %d%% of the most, which nearly every measured change of this kind gained "
-            "where the host kept up",
-            gp_suggest_str(c->s, s->formula), s->rule->least_pct);
+    describe_ends(c, s, &r, &ends, timed);
     s->saving_ns = expected_of(s, quiet);
     s->ceiling_ns = replayed.high_ns;
     if (!same_edits(s->free.at, s->free.n, s->high.at, s->high.n))
@@ -245,8 +343,9 @@ static void estimate_saving(struct gp_rule_ctx *c, struct gp_suggestion *s)
 
 /* ---- all of them ---- */
 
-/* Changes that make all of the host's work cheaper, and rules that were never measured, count half: a change
- * that removes the cause comes before them if it saves at least half as much. */
+/* Changes that make all of the host's work or of what moves memory cheaper, and rules that were never
+ * measured, count half: a change that removes the cause comes before them if it saves at least half as
+ * much. */
 static int64_t weight_of(const struct gp_suggestion *s)
 {
     return s->rule->general || !s->rule->measured ? s->saving_ns / 2 : s->saving_ns;
@@ -293,16 +392,19 @@ static void estimate_joint(struct gp_rule_ctx *c)
     }
     struct gp_unprofiled_saving low = gp_unprofiled_saved(c->unprofiled, c, all.low.at, all.low.n, true),
                                 high = gp_unprofiled_saved(c->unprofiled, c, all.high.at, all.high.n, true);
-    struct saving replayed = {low.less_ns, high.more_ns};
+    struct saving replayed = {low.less_ns, high.more_ns, false};
     struct saving joint = bound_saving(c, replayed, MODEL_PCT, c->noise_ns, gp_unprofiled_least_ns(c, &all));
     keep_within(s->step.step_ns, &joint.low_ns, &joint.high_ns);
+    int64_t expected = 0;
     for (size_t i = 0; i < s->suggestions.n; i++) {
         const struct gp_suggestion *one = &s->suggestions.at[i];
         if (one->priority == GP_PRIORITY_NONE) continue; /* together they save at least what each does */
         if (joint.low_ns < one->saving_low_ns) joint.low_ns = one->saving_low_ns;
+        if (expected < one->saving_ns) expected = one->saving_ns;
         if (joint.high_ns < one->saving_high_ns) joint.high_ns = one->saving_high_ns;
     }
     s->joint_ns = joint.low_ns + (joint.high_ns - joint.low_ns) / 2;
+    if (s->joint_ns < expected) s->joint_ns = expected;
     s->joint_low_ns = joint.low_ns;
     s->joint_high_ns = joint.high_ns;
     gp_suggestion_release(&all);

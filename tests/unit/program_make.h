@@ -154,6 +154,14 @@ static inline const struct gp_suggestion *said(const struct program *p, const ch
     return NULL;
 }
 
+/* The evidence NAME of S; -1: it has none. */
+static inline int64_t evidence_ns(const struct gp_suggestion *s, const char *name)
+{
+    for (size_t i = 0; i < s->evidence.n; i++)
+        if (!strcmp(s->evidence.at[i].name, name)) return s->evidence.at[i].value;
+    return -1;
+}
+
 /* By how much two runs of a program differ, but no more than HIGH ns: 1 % of a step, and if the GPU waits for
  * launches only (ALL), 3 % of that. */
 static inline int64_t noise_of(const struct program *p, int64_t high, bool all)

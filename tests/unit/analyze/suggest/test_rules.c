@@ -117,13 +117,14 @@ static void read_after_ten(struct program *p)
     copy(p, "Memcpy DtoH (Device -> Pageable)", 1 * US, 4, true);
 }
 
+/* The high end; of steps that were timed, that of the replay. */
 static int64_t most_read_saves(int64_t unprofiled_ns, struct gp_suggest_step *step)
 {
     struct program p;
     run_with(&p, read_after_ten, &(struct gp_suggest_opts){.unprofiled_ns = unprofiled_ns},
              "\"gpuprof-collect\"");
     const struct gp_suggestion *one = said(&p, "scalar_read");
-    int64_t most = one ? one->saving_high_ns : 0;
+    int64_t most = !one ? 0 : unprofiled_ns ? evidence_ns(one, "replayed_high") : one->saving_high_ns;
     *step = p.s.step;
     end(&p);
     return most;
@@ -138,8 +139,9 @@ TEST(a_host_that_does_not_wait_works_faster)
     int64_t slow = most_read_saves(step.step_ns, &same),
             fast = most_read_saves(step.unprofiled_low_ns, &same);
     assert_int_equal(same.unprofiled_low_ns, same.unprofiled_high_ns);
-    assert_true(most > (slow > fast ? slow : fast) + 5 * US);
-    assert_true(most < 2 * (slow > fast ? slow : fast) + 5 * US);
+    int64_t either = (slow > fast ? slow : fast) * 125 / 100;
+    assert_true(most > either + 5 * US);
+    assert_true(most < 2 * either + 5 * US);
 }
 
 /* Ten kernels and two copies on the device, for which the host is late. */
