@@ -160,13 +160,13 @@ static void note_capture(struct gp_rule_ctx *c)
                                      s->steps == 1 ? "step is" : "steps are"));
     if (s->step_ns - s->unprofiled_ns >= s->step_ns / NOTE_PARTS) note_recorder(c);
     int64_t other_ns = c->unprofiled->other_ns;
-    bool short_of_gpu = other_ns < s->busy_ns;
+    const char *why = other_ns > s->step_ns ? "; savings are of the recorded ones, which took less"
+                      : other_ns < s->busy_ns
+                          ? ", so they are left out: the host ran ahead, or the GPU is slower while recorded"
+                          : ", so they are left out: not the recorded ones";
     if (other_ns)
-        gp_rule_note(
-            c, gp_rule_text(c, "steps that were timed without recording took %s, so they are left out: %s",
-                            gp_rule_ns(c, other_ns),
-                            short_of_gpu ? "the host ran ahead, or the GPU is slower while recorded"
-                                         : "not the recorded ones"));
+        gp_rule_note(c, gp_rule_text(c, "steps that were timed without recording took %s%s",
+                                     gp_rule_ns(c, other_ns), why));
     if (!s->trusted) note_distrust(c);
     uint64_t lost = gp_trace_lost(c->t, false);
     if (lost)

@@ -1,8 +1,8 @@
 // What a suggestion saves. The model: a saving is what two replays of the steps differ by, one with the
-// rule's edits and one without, in a program freed of its recorder; the interval spans the recorder's least
-// and most cost and the rule's low and high edits, plus the error of the model and the noise between two
-// runs, and no end of it passes what there is to gain. README.md, "Intervals", gives the reasons and the
-// measurements.
+// rule's edits and one without, in a program freed of its recorder. Where somebody timed the steps, the ends
+// are what measured changes became beside their replays; otherwise they span the recorder's least and most
+// cost and the rule's low and high edits, plus the error of the model and the noise between two runs. No end
+// passes what there is to gain. README.md, "Intervals", gives the reasons and the measurements.
 #include "analyze/suggest/rules_priv.h"
 
 #include <stdlib.h>

@@ -142,9 +142,10 @@ static int64_t timed_step(const struct gp_rule_ctx *c, int64_t *other_ns)
     const struct gp_suggest_step *s = &c->s->step;
     uint32_t track = c->t->events[GP_API].track[c->p->calls.at[0].row];
     int64_t ns = s->found ? gp_recorder_pace_ns(c->t, c->t->tracks.at[track].process, s->busy_ns) : 0;
+    *other_ns = ns;
     if (ns > s->step_ns) ns = s->step_ns; /* it cost nothing that can be seen */
     bool fits = gp_recorder_pace_fits(ns, s->step_ns, s->busy_ns);
-    *other_ns = fits ? 0 : ns;
+    if (fits && *other_ns <= s->step_ns + s->step_ns / 20) *other_ns = 0;
     return fits ? ns : 0;
 }
 

@@ -32,7 +32,7 @@ struct gp_unprofiled {
     bool same;        /* the two models are one */
     uint32_t source;  /* enum gp_unprofiled_source: where the length of an unrecorded step is from */
     int64_t step_ns;  /* that length, unless it is modelled */
-    int64_t other_ns; /* a pace that cannot be of these steps, and is left out; 0: there is none */
+    int64_t other_ns; /* a pace that is not of these steps: longer, or left out; 0: there is none */
 };
 
 /* What edits save per step. */

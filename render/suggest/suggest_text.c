@@ -108,6 +108,7 @@ static void put_parts(struct gp_buf *b, const struct gp_regime_step *p)
 static bool differs_unprofiled(const struct gp_suggest_step *s)
 {
     int64_t little = s->step_ns / 20;
+    if (s->unprofiled_source == GP_UNPROFILED_MEASURED && s->unprofiled_ns >= s->step_ns) return false;
     return s->unprofiled_source != GP_UNPROFILED_MODEL || s->step_ns - s->unprofiled_low_ns > little ||
            s->unprofiled_high_ns - s->step_ns > little;
 }

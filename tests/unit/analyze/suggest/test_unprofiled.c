@@ -269,6 +269,12 @@ static void add_pace_of_parts(struct program *p)
     GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 110 * US, GP_PACE_BARE, process}));
 }
 
+static void add_longer_pace(struct program *p)
+{
+    uint32_t process = p->t.tracks.at[p->main].process;
+    GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){0, 400 * US, GP_PACE_BARE, process}));
+}
+
 TEST(the_step_as_it_was_timed_while_nobody_recorded)
 {
     // the mean, 304 us, in which 900 us count for 520, and 5% more as the pauses drifted
@@ -289,6 +295,11 @@ TEST(the_step_as_it_was_timed_while_nobody_recorded)
     // nor does a recorder make it three times as long: 340 us
     s = step_with(add_pace_of_parts, 0, "took 110 \xC2\xB5s, so they are left out: not the recorded ones");
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
+    // a saving is of recorded time
+    s = step_with(add_longer_pace, 0,
+                  "took 400 \xC2\xB5s; savings are of the recorded ones, which took less");
+    assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MEASURED);
+    assert_int_equal(s.unprofiled_ns, s.step_ns);
     s = step_with(NULL, 0, NULL);
     assert_int_equal(s.unprofiled_source, GP_UNPROFILED_MODEL);
 }
