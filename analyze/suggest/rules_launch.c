@@ -46,12 +46,13 @@ static int64_t idle_before(const struct gp_rule_ctx *c, uint32_t item, uint32_t 
 }
 
 /* The remaining kernels are launched from compiled code, with no operators around them: at best in half the
- * time, and in none where XLA runs the whole step as one program. */
+ * time, and in none where XLA runs the whole step as one program. Those of a backward pass have no Python
+ * around them anyway. */
 static void edit_faster_launches(const struct gp_rule_ctx *c, struct gp_suggestion *s, uint32_t item,
                                  const uint8_t *optimizer)
 {
     uint32_t call = c->p->items.at[item].call;
-    if (c->p->replay.calls.at[call].n == 1 && !optimizer[item])
+    if (c->p->replay.calls.at[call].n == 1 && !optimizer[item] && !c->items[item].backward)
         GP_VEC_PUSH(&s->high, ((struct gp_edit){GP_EDIT_BEFORE, call,
                                                 c->single_ops ? 0 : c->calls[call].before_ns / 2}));
 }

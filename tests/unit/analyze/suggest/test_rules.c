@@ -45,6 +45,35 @@ TEST(a_chain_that_the_host_is_late_for_is_compiled)
     is_silent(chain_of_a_compiler, "compile");
 }
 
+static void late_products(struct program *p, bool aside)
+{
+    uint32_t main = p->main;
+    host(p, 30 * US), kernel(p, GEMM, 10 * US);
+    for (int i = 0; i < 4; i++) host(p, 30 * US), kernel(p, ELEMENTWISE, 2 * US);
+    if (aside) p->main = mk_thread(&p->t, p->t.tracks.at[main].process, 200); /* autograd's own */
+    for (int i = 0; i < 4; i++) host(p, 60 * US), kernel(p, p->steps & 1 ? GEMM : GEMM "_2", 10 * US);
+    p->main = main;
+}
+
+static void late_forward(struct program *p) { late_products(p, false); }
+
+static void late_backward(struct program *p) { late_products(p, true); }
+
+static int64_t most_compiled(void (*step)(struct program *))
+{
+    struct program p;
+    run(&p, step);
+    int64_t most = said(&p, "compile")->saving_high_ns;
+    end(&p);
+    return most;
+}
+
+TEST(a_compiler_takes_no_python_from_a_backward_pass)
+{
+    // half of the 60 us before each of the four products, and a quarter more
+    assert_in_range(most_compiled(late_forward) - most_compiled(late_backward), 120 * US, 160 * US);
+}
+
 // ---- cuda_graph ----
 
 static void same_step(struct program *p)
