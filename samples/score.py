@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Predicted against measured savings of trace-suggest: the tables of samples/pairs/SCORES.md.
 
-usage: samples/score.py [--jury | --lists] [BIN_DIR]
+usage: samples/score.py [--jury | --timed | --fit] [BIN_DIR]
 
 For each pair of samples of a rule, the saving is predicted from the first trace only. It was measured by the programs' own
 clocks, without a recorder: rows "plain_NAME" of steps.tsv. Where a program was not timed, the times are those that
@@ -9,10 +9,11 @@ trace-suggest estimates for both traces (marked ~). Prints a table of the pairs 
 interval, how wide that was, and how far a promise called critical or high passed what there was to gain. Exits 1 if fewer than eight in ten measured
 savings lie inside the predicted interval, or if a critical suggestion gained less than 1%.
 
---lists: the programs of unseen, whose times are in unseen/times.tsv, by what gpuprof-collect recorded of them. In percent of the step, since
-hosts differ: the predicted saving of the first suggestion that names the fix, and what the fix saved, by the clock of the process that was recorded
-where that is known. Then, of each rule, the part of the high end that its changes gained, and how many lie inside if the
-part of a program's rule (least_pct) is chosen without that program.
+--jury: changes in programs of other people's libraries, by set.
+
+--timed: what is predicted where the step without the recorder is known, in percent of the step, since hosts differ: programs of unseen, whose times
+are in unseen/times.tsv; our own pairs in pairs/paced; and the jury's, whose times are given with --step-time. By what was gained, with the constants of
+suggest_estimate.c and with those that come from all programs but the one (see odds()). --fit prints these constants.
 """
 
 import json
@@ -64,6 +65,8 @@ PAIRS = [
     ("ddp_each", "ddp_flat", "small_collectives", "one collective, not one for each gradient"),
     ("ddp_skewed", "ddp_even", "straggler", "batches of equal size"),
 ]
+# NAME_2 is the same program in another size.
+PAIRS += [(f"{a}_2", f"{b}_2", rule, f"{what}, other sizes", *more) for a, b, rule, what, *more in PAIRS]
 
 
 def answer(tool, path, *options):
@@ -97,12 +100,17 @@ def spreads(path):
     return found
 
 
+def first_of(report, rule):
+    """The suggestion of RULE, which alone was asked for; one that saves nothing where there is none."""
+    nothing = {"rule": rule, "formula": "", "evidence": {"replayed_low_ns": 0, "replayed_high_ns": 0}, "saving_ns": 0, "saving_low_ns": 0, "saving_high_ns": 0}
+    return (report["suggestions"] + report["not_worth_it"] + [nothing])[0]
+
+
 def predict(tool, path, rule):
     """Priority, low and high end of what RULE predicts, and the step."""
     report = answer(tool, path, "--rule", rule)
-    found = (report["suggestions"] + report["not_worth_it"])[:1]
-    low, high = (found[0]["saving_low_ns"], found[0]["saving_high_ns"]) if found else (0, 0)
-    return (found[0].get("priority", "none") if found else "none"), low, high, report["step"]
+    found = first_of(report, rule)
+    return found.get("priority", "none"), found["saving_low_ns"], found["saving_high_ns"], report["step"]
 
 
 class Score:
@@ -141,21 +149,23 @@ class Score:
 NOT_IN_WINDOWS = ("allocation", "caching")
 
 
+def changes(folder, plain):
+    """(name, rule, what, [(recorder, path), ...]) of the changes in programs of other people's libraries that are timed in PLAIN: pytorch/jury_programs.py has
+    them, FOLDER the recordings before each."""
+    for name, rule, what in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"', (HERE / "pytorch/jury_programs.py").read_text()):
+        if name in plain and f"{name}_after" in plain:
+            paths = [(recorder, next(folder.glob(f"{name}{ends}*"), None)) for recorder, ends in (("Kineto", ".kineto.trace"), ("gpuprof", ".trace"))]
+            yield name, rule, what, [(recorder, path) for recorder, path in paths if path]  # compressed or not
+
+
 def jury(tool, folder):
-    """Changes in programs of other people's libraries: pytorch/jury_programs.py has them, FOLDER the recordings before each."""
     score, agreed, both, known, recordings = Score(), 0, 0, 0, 0
     plain, spread = times(folder / "steps.tsv"), spreads(folder / "steps.tsv")
-    source = (HERE / "pytorch/jury_programs.py").read_text()
     print("| change | rule | recorder | priority | predicted | measured | inside |")
     print("|---|---|---|---|---|---|---|")
-    for name, rule, what in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"', source):
-        if name not in plain or f"{name}_after" not in plain:
-            continue
+    for name, rule, what, paths in changes(folder, plain):
         first = []
-        for file, recorder in ((f"{name}.kineto.trace", "Kineto"), (f"{name}.trace", "gpuprof")):
-            path = next(folder.glob(f"{file}*"), None)  # compressed or not
-            if not path:
-                continue
+        for recorder, path in paths:
             everything = answer(tool, path)["suggestions"]
             first.append(everything[0]["rule"] if everything else None)
             known, recordings = known + (first[-1] == rule), recordings + 1
@@ -192,11 +202,6 @@ class Timed:
         return (high == 0 or low <= self.gained) and self.gained <= (high or 0.01)
 
 
-def first_of(report, rule):
-    nothing = {"rule": rule, "formula": "", "evidence": {"replayed_low_ns": 0, "replayed_high_ns": 0}, "saving_ns": 0, "saving_low_ns": 0, "saving_high_ns": 0}
-    return (report["suggestions"] + report["not_worth_it"] + [nothing])[0]
-
-
 def timed_lists(tool):
     """The first suggestion that names the fix, of the programs of the lists, by the clock of the process that was recorded where that is known."""
     sys.path.insert(0, str(HERE / "unseen"))
@@ -217,7 +222,7 @@ def timed_pairs(tool):
     """Our own pairs, recorded again with the pace (pytorch/pairs_times.py), by the clock of the process that was recorded."""
     path, rows = HERE / "pairs/paced", []
     after, own = times(path / "steps.tsv"), times(path / "steps.tsv", "own_")
-    for before, changed, rule, *_ in PAIRS + [(f"{a}_2", f"{b}_2", rule) for a, b, rule, *_ in PAIRS]:
+    for before, changed, rule, *_ in PAIRS:
         report = answer(tool, path / f"{before}.trace", "--rule", rule) if before in own and changed in after else None
         if report and report["step"]["unprofiled_source"] == "measured":
             rows.append(Timed(before, first_of(report, rule), report["step"], 1 - after[changed] / own[before]))
@@ -226,20 +231,18 @@ def timed_pairs(tool):
 
 def timed_jury(tool):
     """The programs of the jury, whose steps their own clocks timed without a recorder; not those whose recorded steps were shorter."""
-    source, rows = (HERE / "pytorch/jury_programs.py").read_text(), []
-    for name, rule, _ in re.findall(r'@pair\("(\w+)", "(\w+)", "([^"]*)"', source):
-        for folder in sorted(HERE.glob("pairs/jury*")):
-            plain = times(folder / "steps.tsv")
-            for file in (f"{name}.kineto.trace", f"{name}.trace") if f"{name}_after" in plain else ():
-                path = next(folder.glob(f"{file}*"), None)
-                if not path or (file == f"{name}.trace" and rule in NOT_IN_WINDOWS):
+    rows = []
+    for folder in sorted(HERE.glob("pairs/jury*")):
+        plain = times(folder / "steps.tsv")
+        for name, rule, _, paths in changes(folder, plain):
+            for recorder, path in paths:
+                if recorder == "gpuprof" and rule in NOT_IN_WINDOWS:
                     continue
-                gained = 1 - plain[f"{name}_after"] / plain[name]
                 try:
                     report = answer(tool, path, "--rule", rule, "--step-time", f"{plain[name]}ns")
                 except subprocess.CalledProcessError:
                     continue
-                rows.append(Timed(name, first_of(report, rule), report["step"], gained))
+                rows.append(Timed(name, first_of(report, rule), report["step"], 1 - plain[f"{name}_after"] / plain[name]))
     return rows
 
 
@@ -253,8 +256,8 @@ def at_odds(part, factor):
 
 
 def odds(rows, rule, of_gpu):
-    """By which factors the odds of what was gained differ from those of the replay, from and to: by mean and spread of a rule's programs, together with FEW
-    programs of all rules. RULE None: of all rules."""
+    """By which factors the odds of what was gained differ from those of the replay: of the low end, in the mean, of the high end. By mean and spread of a
+    rule's programs, together with FEW programs of all rules that change the GPU's work, or (not OF_GPU) the host's. RULE None: of all these."""
     programs = {}
     for row in rows:
         if row.most >= 0.05 and row.of_gpu == of_gpu:
@@ -296,14 +299,14 @@ def without(row, rows):
 def timed(tool):
     sets = {"lists": timed_lists(tool), "pairs": timed_pairs(tool), "jury": timed_jury(tool)}
     rows = [row for part in sets.values() for row in part]
+    left_out = {row: without(row, rows) for row in rows}
     print("| program | rule | predicted, % | gained, % | inside | without it |\n|---|---|---|---|---|---|")
     for row in sorted(rows, key=lambda r: (r.rule, r.gained)):
         print(f"| {row.program} | `{row.rule}` | {100 * row.expected:.1f} ({100 * row.low:.1f} to {100 * row.high:.1f}) | {100 * row.gained:.1f} "
-              f"| {'yes' if row.inside(row.low, row.high) else 'no'} | {'yes' if row.inside(*without(row, rows)) else 'no'} |")
+              f"| {'yes' if row.inside(row.low, row.high) else 'no'} | {'yes' if row.inside(*left_out[row]) else 'no'} |")
     for name, part in (*sets.items(), ("all", rows)):
-        left_out = [without(row, rows) for row in part]
         print(f"\n{name}: {sum(r.inside(r.low, r.high) for r in part)} of {len(part)} inside, median width {100 * statistics.median(r.high - r.low for r in part):.1f}% of the step; "
-              f"if each program is left out {sum(r.inside(*ends) for r, ends in zip(part, left_out))}, {100 * statistics.median(high - low for low, high in left_out):.1f}%; "
+              f"if each program is left out {sum(r.inside(*left_out[r]) for r in part)}, {100 * statistics.median(left_out[r][1] - left_out[r][0] for r in part):.1f}%; "
               f"the expected saving is off by {100 * statistics.median(abs(r.expected - r.gained) for r in part):.0f}% of the step in the median, "
               f"{100 * statistics.median(r.expected - r.gained for r in part):+.0f}% with its sign; "
               f"low ends of critical or high ones beyond what there was to gain: {sum(r.beyond for r in part)}")
@@ -339,8 +342,7 @@ def main():
     plain, score = times(HERE / "pairs/steps.tsv"), Score()
     print("| change | rule | priority | predicted | measured | inside |")
     print("|---|---|---|---|---|---|")
-    # NAME_2 is the same program in another size.
-    for before, after, rule, what, *recorded in PAIRS + [(f"{a}_2", f"{b}_2", rule, f"{what}, other sizes", *more) for a, b, rule, what, *more in PAIRS]:
+    for before, after, rule, what, *recorded in PAIRS:
         for kind in recorded[0] if recorded else BOTH:
             first, second = (HERE / "pairs" / f"{name}.{kind}" for name in (before, after))
             if not (first.exists() and second.exists()):

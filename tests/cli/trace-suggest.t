@@ -132,6 +132,8 @@ test_expect_success '--expect writes what trace-diff reads' '
 test_expect_success PLAIN 'eight in ten measured savings lie inside what was predicted' '
     python3 "$samples/score.py" "$GP_BIN" >out && tail -n 1 out >sum &&
     grep "passed what there was to gain: 0; critical ones that gained less than 1%: 0" sum &&
+    python3 "$samples/score.py" --fit "$GP_BIN" >fit && test "$(wc -l <fit)" -gt 4 &&
+    ! grep -vxFf "$GP_SOURCE/analyze/suggest/suggest_estimate.c" fit &&
     python3 "$samples/score.py" --timed "$GP_BIN" >timed && grep "^all:" timed &&
     grep "^all:" timed | tr -d ,\;% | awk "{ exit !(\$4 >= 180 && \$18 * 100 >= \$4 * 85 && \$19 <= 25 && \$NF == 0) }"
 '
