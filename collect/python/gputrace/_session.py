@@ -302,10 +302,9 @@ class Session:
         self._check()
         if not self._trace:
             return None
-        if name not in self._documents:
-            options = ["--allow-empty", *args]
-            self._documents[name] = _tools.document(name, *options, "--", self._trace)
-        return self._documents[name]
+        if (name, args) not in self._documents:
+            self._documents[name, args] = _tools.document(name, "--allow-empty", *args, "--", self._trace)
+        return self._documents[name, args]
 
     def _marker(self):
         return ["--step-marker", f"^{re.escape(_STEP)}$"] if self.iterations and self._source == "trace" else []
@@ -321,8 +320,8 @@ class Session:
         return self._document("trace-suggest", *self._marker())
 
     def _advice(self, step_ns):
-        """The same if a step takes STEP_NS when nobody records; refused (an exception) where that cannot be."""
-        return _tools.document("trace-suggest", "--allow-empty", *self._marker(), "--step-time", f"{round(step_ns)}ns", "--", self._trace)
+        """The same if a step takes STEP_NS when nobody records; raises where that cannot be."""
+        return self._document("trace-suggest", *self._marker(), "--step-time", f"{round(step_ns)}ns")
 
     @property
     def trace(self) -> Optional[str]:
