@@ -318,20 +318,28 @@ static void gpu_decides(struct program *p)
     wait(p, "cudaDeviceSynchronize");
 }
 
+/* gpu_decides with a pace: N steps of BARE ns, and PAUSES, in which the host runs ahead. */
+static void run_paced(struct program *p, const int64_t *bare, int64_t n, int64_t pauses)
+{
+    struct gp_err err;
+    write_steps(p, gpu_decides, OURS);
+    uint32_t process = p->t.tracks.at[p->main].process;
+    for (int64_t i = 0; i < n; i++)
+        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){i, bare[i], GP_PACE_BARE, process}));
+    for (int64_t i = 0; i < pauses; i++)
+        GP_VEC_PUSH(&p->t.paces, ((struct gp_pace){i + n, (120 - i) * US, GP_PACE_PAUSE, process}));
+    gp_suggest_init(&p->s, NULL);
+    assert_int_equal(gp_suggest_run(&p->s, &p->t, &err), 0);
+}
+
 /* The pace after five steps in which the host ran ahead, six that took SETTLED_NS, and pauses in which it ran
  * ahead again; 0: none. */
 static int64_t paced(int64_t settled_ns)
 {
     struct program p;
-    struct gp_err err;
-    write_steps(&p, gpu_decides, OURS);
-    uint32_t process = p.t.tracks.at[p.main].process;
-    for (int64_t i = 0; i < 11; i++)
-        GP_VEC_PUSH(&p.t.paces, ((struct gp_pace){i, i < 5 ? 100 * US : settled_ns, GP_PACE_BARE, process}));
-    for (int64_t i = 0; i < 6; i++)
-        GP_VEC_PUSH(&p.t.paces, ((struct gp_pace){i + 20, (120 - i) * US, GP_PACE_PAUSE, process}));
-    gp_suggest_init(&p.s, NULL);
-    assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+    int64_t bare[11];
+    for (int i = 0; i < 11; i++) bare[i] = i < 5 ? 100 * US : settled_ns;
+    run_paced(&p, bare, 11, 6);
     int64_t ns = p.s.step.unprofiled_source == GP_UNPROFILED_MEASURED ? p.s.step.unprofiled_ns : 0;
     end(&p);
     return ns;
@@ -346,26 +354,37 @@ TEST(a_host_that_runs_ahead_tells_the_pace_once_its_launches_wait)
     assert_int_equal(paced(110 * US), 0);
 }
 
+/* NS of STEP_NS, if PCT percent as much goes for each part that stays. */
+static int64_t at_odds(int64_t ns, int64_t step_ns, int pct)
+{
+    return step_ns * (ns * pct / 100) / (ns * pct / 100 + step_ns - ns);
+}
+
 TEST(a_pace_that_the_gpu_decides_tells_little_of_the_host)
 {
     struct program p;
-    struct gp_err err;
-    write_steps(&p, gpu_decides, OURS);
-    uint32_t process = p.t.tracks.at[p.main].process;
-    for (int64_t i = 0; i < 5; i++)
-        GP_VEC_PUSH(&p.t.paces, ((struct gp_pace){i, 444 * US, GP_PACE_BARE, process}));
-    gp_suggest_init(&p.s, NULL);
-    assert_int_equal(gp_suggest_run(&p.s, &p.t, &err), 0);
+    static const int64_t bare[] = {444 * US, 444 * US, 444 * US, 444 * US, 444 * US};
+    run_paced(&p, bare, GP_COUNT(bare), 0);
     assert_int_equal(p.s.step.unprofiled_source, GP_UNPROFILED_MEASURED);
     const struct gp_suggestion *s = said(&p, "tensor_cores");
     assert_non_null(s);
     // 5.4 us are left of a product, and then the host decides. With all that the recorder may have cost the
     // step would take 430 us: 444 and 1% more or less leave from nearly nothing of that to half
-    assert_in_range(evidence_ns(s, "replayed_low"), 101 * US, 103 * US);
-    assert_in_range(evidence_ns(s, "replayed_high"), 177 * US, 179 * US);
+    int64_t low = evidence_ns(s, "replayed_low"), high = evidence_ns(s, "replayed_high");
+    assert_in_range(low, 101 * US, 103 * US);
+    assert_in_range(high, 177 * US, 179 * US);
     // and as the changes that were measured differed from their replays
-    assert_in_range(s->saving_low_ns, 40 * US, 90 * US);
-    assert_in_range(s->saving_high_ns, 190 * US, 300 * US);
+    int low_pct = 0, high_pct = 0;
+    const char *ends = strstr(gp_suggest_str(&p.s, s->formula), "; what goes,");
+    assert_non_null(ends);
+    assert_int_equal(
+        sscanf(ends, "; what goes, for each part of the step that stays, is %d to %d%%", &low_pct, &high_pct),
+        2);
+    assert_true(0 < low_pct && low_pct < 100 && 100 < high_pct);
+    assert_in_range(s->saving_low_ns, at_odds(low, 444 * US, low_pct) - 2,
+                    at_odds(low, 444 * US, low_pct) + 2);
+    assert_in_range(s->saving_high_ns, at_odds(high, 444 * US, high_pct) - 2,
+                    at_odds(high, 444 * US, high_pct) + 2);
     end(&p);
 }
 
