@@ -102,11 +102,11 @@ struct gp_rule {
     const char *to_know; /* what to record to know its saving better; NULL: nothing would tell */
     const char *frames;  /* the same of Python frames: what they show; NULL: to_know */
     bool measured;       /* its predictions were held against measurements: README.md, samples/score.py */
-    /* of the high end: nearly every change that was measured gained more, where the host kept up; 0: none is
-     * known */
+    /* of the high end where nobody timed the steps: nearly every change that was measured gained more, where
+     * the host kept up; 0: none is known */
     int least_pct;
     bool sizes;   /* to_know asks for sizes: nothing to record where they are known */
-    bool general; /* it makes all of the host's work cheaper, whatever it is */
+    bool general; /* it makes all of the host's work, or all that moves memory, cheaper, whatever it is */
 };
 extern const struct gp_rule *const gp_rules[]; /* ends with NULL */
 /* NULL if there is none. */
@@ -153,14 +153,14 @@ struct gp_suggestion {
     int64_t saving_low_ns, saving_high_ns;     /* wall time; 0, 0 where none is claimed */
     int64_t saving_ns;                         /* expected, between the two */
     bool looks;         /* it asks for another recording, not for a change: never above low */
-    bool unsure;        /* not of the kind that was measured: the rule's least_pct does not hold */
+    bool unsure;        /* not of the kind that was measured: only its low edits are certain */
     gp_sid to_know;     /* what to record for a narrower interval; 0: it is narrow, or nothing */
     int64_t ceiling_ns; /* wall time if the resource were free */
     int64_t limit_ns;   /* no saving passes it: the idle time that it is about; 0: none */
     double speedup_low, speedup_high; /* of the step; 1 where nothing is claimed */
     GP_VEC(struct gp_prediction) predictions;
     GP_VEC(struct gp_edit) low, high, free; /* the changes that were replayed */
-    GP_VEC(struct gp_edit) sure; /* of the high ones, those of which least_pct is certain; empty: all */
+    GP_VEC(struct gp_edit) sure;            /* of the high ones, those that are certain; empty: all */
 };
 
 /* Where the step's time without the recorder is from. X(enum, name, text of a person's sentence). */

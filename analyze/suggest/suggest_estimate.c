@@ -47,7 +47,7 @@ static int64_t at_most(int64_t ns, int64_t most_ns)
     return most_ns > 0 ? most_ns : 0;
 }
 
-/* The REPLAYED interval, widened by the error of the model (LOW_PCT at the low end, MODEL_PCT at the high
+/* The REPLAYED interval, widened by the error of the model (LOW_PCT at the low end, MORE_PCT at the high
  * end) and by NOISE_NS. No end passes what is left above LEAST_NS: the low end if the recorder cost most, the
  * high end if it cost least. */
 static struct saving bound_saving(const struct gp_rule_ctx *c, struct saving replayed, int low_pct,
